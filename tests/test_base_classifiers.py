@@ -20,7 +20,7 @@ X, Y = rows()
 def test_equals_the_pipeline(weighted, layout):
     own, y = layout(X), Y @ [1, 2, 0, 0]
     weights = relative_weights(np.linspace(0.0, 3.0, 60)) if weighted else None
-    params = {"C": 0.3, "class_weight": "balanced", "max_iter": 700}
+    params = {"C": 0.3, "max_iter": 700}
     given = {f"{step}__sample_weight": weights for step in ("densescaler", "logisticregression")}
     pipeline = make_pipeline(DenseScaler(), LogisticRegression(**params)).fit(own, y, **given)
     clf = ScaledLogisticRegression(**params).fit(own, y, 4 * weights if weighted else None)

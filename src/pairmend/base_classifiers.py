@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import check_array
@@ -14,14 +15,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pairmend._logistic_solver import fit_logistic
 from pairmend._utils.arrays import (
     EncodedFrame,
+    as_numpy,
+    foreign_namespace,
     is_frame,
     is_plain,
     is_valid,
+    like_rows,
     set_feature_attributes,
 )
-from pairmend._utils.classifiers import check_params, fit_clones
+from pairmend._utils.classifiers import check_params, check_probabilities
 from pairmend._utils.computing import CACHED_CELLS, batches
-from pairmend._utils.progress import report
 from pairmend._utils.training import check_row_order, check_sample_weight, relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend.frames import FrameEncoder
@@ -37,6 +40,11 @@ class DenseScaler(TransformerMixin, BaseEstimator):
     with missing as a category, and unknown values as zeros; the components of texts and dates are
     unchanged. Sparse rows mostly hold counts of words or tags, of which division by the standard
     deviation would overweight the rare ones.
+
+    Parameters
+    ----------
+    standardize : bool, default=True
+        Whether numbers are standardized; if not, NaN is replaced by the mean only.
 
     Attributes
     ----------
@@ -68,6 +76,9 @@ class DenseScaler(TransformerMixin, BaseEstimator):
     scaler_: Any
     encoder_: Any
     frame_encoder_: FrameEncoder | None
+
+    def __init__(self, standardize: bool = True):
+        self.standardize = standardize
 
     def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the scaler and the encoders on dense rows.
@@ -109,10 +120,10 @@ class DenseScaler(TransformerMixin, BaseEstimator):
                 )
         if numbers.shape[1]:
             if sample_weight is not None:
-                sample_weight = check_sample_weight(sample_weight, numbers)
-            self.scaler_ = StandardScaler().fit(
-                _without_empty_columns(numbers, sample_weight), y, sample_weight
-            )
+                sample_weight = like_rows(check_sample_weight(sample_weight, numbers), numbers)
+            filled = _without_empty_columns(numbers, sample_weight)
+            with np.errstate(invalid="ignore"):  # of a constant feature, in array-api-strict
+                self.scaler_ = StandardScaler().fit(filled, y, sample_weight)
         return self
 
     def transform(self, X: MatrixLike) -> MatrixLike:
@@ -129,7 +140,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
             Scaled rows; unchanged after a fit on sparse rows.
         """
         check_is_fitted(self)
-        return self._encode(X, self._scaled)
+        return self._encode(X, self._scaled if self.standardize else self._filled)
 
     def fill(self, X: MatrixLike) -> MatrixLike:
         """Encode rows as `transform` does, without scaling; NaN becomes the mean.
@@ -162,6 +173,8 @@ class DenseScaler(TransformerMixin, BaseEstimator):
 
     def _filled(self, numbers: Any) -> FloatArray:
         """Return numbers with NaN replaced by the mean."""
+        if foreign_namespace(numbers) is not None:  # arrays of other libraries have none
+            return numbers
         dense = numbers.toarray() if sparse.issparse(numbers) else np.asarray(numbers)
         missing = np.isnan(dense)
         if dense.dtype.kind in "mM":  # an array of dates or durations
@@ -170,6 +183,8 @@ class DenseScaler(TransformerMixin, BaseEstimator):
 
     def _scaled(self, numbers: Any, out: FloatArray | None = None) -> FloatArray:
         """Return standardized numbers, with NaN replaced by 0, the mean after scaling."""
+        if foreign_namespace(numbers) is not None:
+            return self.scaler_.transform(numbers)
         if type(numbers) is not np.ndarray or numbers.dtype != np.float64:
             dense = numbers.toarray() if sparse.issparse(numbers) else numbers
             scaled = np.asarray(self.scaler_.transform(dense))
@@ -196,7 +211,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
 
 def _without_empty_columns(numbers: FloatArray, sample_weight: Any) -> FloatArray:
     """Return numbers with 0 in columns that are NaN in all rows of positive weight."""
-    if is_plain(numbers):  # no NaN
+    if is_plain(numbers) or foreign_namespace(numbers) is not None:  # no NaN
         return numbers
     valid = ~np.isnan(numbers)
     if sample_weight is not None:
@@ -216,9 +231,8 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
     Classifiers of this library that train one clone per label, such as
     :class:`~pairmend.baselines.BinaryRelevance` and :class:`~pairmend.MendedClassifier`, fit all
     labels at once by Newton's method, and their probabilities are exact up to rounding. ``fit``
-    itself, and fits with `class_weight`, are left to
-    :class:`sklearn.linear_model.LogisticRegression`, whose tolerance may leave errors of some
-    percent in probabilities.
+    itself is left to :class:`sklearn.linear_model.LogisticRegression`, whose tolerance may leave
+    errors of some percent in probabilities.
 
     Parameters
     ----------
@@ -226,8 +240,8 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         Inverse of the strength of the L2 penalty. With sample weights, it is that for weights in
         which one row weighs 1: the smallest weight such that rows with weights up to it hold at
         least 2 % of the total weight. All weights times a constant change nothing.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, as in :class:`sklearn.linear_model.LogisticRegression`.
+    standardize : bool, default=True
+        Whether numbers of dense rows are standardized.
     max_iter : int, default=1000
         Maximum number of iterations of the solver.
 
@@ -258,9 +272,9 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_weight": True}
     """Sample weights are requested by default, if scikit-learn's metadata routing is enabled."""
 
-    def __init__(self, C: float = 1.0, *, class_weight: Any = None, max_iter: int = 1000):
+    def __init__(self, C: float = 1.0, *, standardize: bool = True, max_iter: int = 1000):
         self.C = C
-        self.class_weight = class_weight
+        self.standardize = standardize
         self.max_iter = max_iter
 
     def fit(self, X: MatrixLike, y: Any, sample_weight: Any = None) -> Self:
@@ -281,43 +295,67 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
             Fitted classifier.
         """
         check_row_order(X, y, "y")
-        scaler, rows, weights = _fit_scaler(X, sample_weight)
-        classifier = LogisticRegression(**self.get_params(deep=False)).fit(rows, y, weights)
-        return self._set_fitted(X, scaler, classifier)
+        rows, weights = self._fit_scaler(X, sample_weight)
+        self.classifier_ = self._unfitted().fit(rows, y, weights)
+        self.classes_, self.n_iter_ = self.classifier_.classes_, self.classifier_.n_iter_
+        return self
 
     def _fit_labels(
-        self,
-        X: MatrixLike,
-        Y: BoolArray,
-        sample_weight: Any = None,
-        *,
-        overwrite: bool,
-        n_jobs: int | None,
-        owner: Any,
-    ) -> list[Self]:
-        """Return a fitted clone for each label, with one scaler; `overwrite` scales X in place."""
-        scaler, rows, weights = _fit_scaler(X, sample_weight, overwrite=overwrite)
-        classifier = LogisticRegression(**self.get_params(deep=False))
-        if self.class_weight is None:
-            fitted = _fit_all(classifier, rows, Y, weights)
-            report(owner, f"trained {len(fitted)} labels at once")
-        else:
-            params = {} if weights is None else {"sample_weight": weights}
-            fitted = fit_clones(classifier, rows, Y, params, n_jobs, owner)
-        return [clone(self)._set_fitted(X, scaler, each) for each in fitted]
-
-    def _fitted_parts(self) -> tuple[list[Any], Any]:
-        """Return the fitted transformers and the fitted classifier."""
-        return [self.scaler_], self.classifier_
-
-    def _set_fitted(
-        self, X: MatrixLike, scaler: DenseScaler, classifier: LogisticRegression
+        self, X: MatrixLike, Y: BoolArray, sample_weight: Any = None, *, overwrite: bool = False
     ) -> Self:
-        """Set the fitted attributes."""
-        set_feature_attributes(self, X if hasattr(X, "shape") else np.asarray(X))
-        self.scaler_, self.classifier_ = scaler, classifier
-        self.classes_, self.n_iter_ = classifier.classes_, classifier.n_iter_
+        """Fit all labels, each of which has both classes; `overwrite` scales X in place.
+
+        X may be an array of any library. The scores of ``classifier_`` are those of the labels.
+        """
+        rows, weights = self._fit_scaler(X, sample_weight, overwrite=overwrite)
+        fitted = self._unfitted()
+        check_params(fitted, fitted.get_params(deep=False))
+        namespace = foreign_namespace(rows)
+        checked = check_array(
+            rows, accept_sparse="csr", dtype=namespace.float64 if namespace else np.float64,
+            estimator=fitted, input_name="X",
+        )  # fmt: skip
+        weights = np.ones(len(Y)) if weights is None else weights
+        may_change = overwrite or checked is not X
+        optimum = fit_logistic(checked, Y, weights, self.C, self.max_iter, overwrite=may_change)
+        optimum.warn_unless_converged()
+        # Products with sparse rows need its transpose in the order of the optimum.
+        fitted.coef_ = like_rows(optimum.coef, rows).T
+        fitted.intercept_ = like_rows(optimum.intercept, rows)
+        fitted.n_features_in_, fitted.n_iter_ = checked.shape[1], optimum.n_iter
+        self.classifier_, self.n_iter_ = fitted, fitted.n_iter_
+        self.classes_ = fitted.classes_ = np.arange(Y.shape[1])
         return self
+
+    def _label_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the probabilities of the labels of `_fit_labels`, as an array of numpy."""
+        rows, fitted = self.scaler_.transform(X), self.classifier_
+        if is_valid(fitted, rows):
+            scores = rows @ fitted.coef_.T
+            scores += fitted.intercept_
+        else:
+            scores = as_numpy(fitted.decision_function(rows)).reshape(-1, fitted.coef_.shape[0])
+        return check_probabilities(expit(scores).astype(np.float64, copy=False), fitted)
+
+    def _unfitted(self) -> LogisticRegression:
+        return LogisticRegression(C=self.C, max_iter=self.max_iter)
+
+    def _fit_scaler(
+        self, X: MatrixLike, sample_weight: Any, *, overwrite: bool = False
+    ) -> tuple[MatrixLike, FloatArray | None]:
+        """Fit the scaler; return scaled rows, and relative weights.
+
+        With `overwrite`, an array is scaled in place, which saves a copy of the rows.
+        """
+        if sample_weight is not None:
+            checked = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            sample_weight = relative_weights(checked)
+        self.scaler_ = DenseScaler(self.standardize).fit(X, sample_weight=sample_weight)
+        set_feature_attributes(self, X if hasattr(X, "shape") else np.asarray(X))
+        is_plain_array = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.c_contiguous
+        if overwrite and is_plain_array and self.standardize:
+            return self.scaler_._scaled(X, out=X), sample_weight
+        return self.scaler_.transform(X), sample_weight
 
     def decision_function(self, X: MatrixLike) -> FloatArray:
         """Return the log-odds of class 1, or the scores of all classes if there are more than two.
@@ -375,46 +413,3 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
-
-
-def _fit_all(
-    classifier: LogisticRegression,
-    rows: MatrixLike,
-    Y: BoolArray,
-    sample_weight: FloatArray | None,
-) -> list[LogisticRegression]:
-    """Return a fitted logistic regression for each label; dense rows may be changed."""
-    check_params(classifier, classifier.get_params(deep=False))
-    X = check_array(
-        rows, accept_sparse="csr", dtype=np.float64, estimator=classifier, input_name="X"
-    )
-    weights = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    optimum = fit_logistic(X, Y, weights, classifier.C, classifier.max_iter, overwrite=True)
-    optimum.warn_unless_converged()
-    fitted = []
-    for coef, intercept, n_iter in zip(
-        optimum.coef.T, optimum.intercept, optimum.n_iter, strict=True
-    ):
-        own = clone(classifier)
-        own.classes_, own.n_features_in_ = np.array([0, 1]), X.shape[1]
-        own.coef_, own.intercept_ = coef[np.newaxis].copy(), np.array([intercept])
-        own.n_iter_ = np.array([n_iter], dtype=np.int32)
-        fitted.append(own)
-    return fitted
-
-
-def _fit_scaler(
-    X: MatrixLike, sample_weight: Any, *, overwrite: bool = False
-) -> tuple[DenseScaler, MatrixLike, FloatArray | None]:
-    """Return a fitted scaler, the scaled rows, and relative weights.
-
-    With `overwrite`, an array is scaled in place, which saves a copy of the rows.
-    """
-    if sample_weight is not None:
-        checked = check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        sample_weight = relative_weights(checked)
-    scaler = DenseScaler().fit(X, sample_weight=sample_weight)
-    is_plain_array = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.c_contiguous
-    if overwrite and is_plain_array and scaler.scaler_ is not None:
-        return scaler, scaler._scaled(X, out=X), sample_weight
-    return scaler, scaler.transform(X), sample_weight

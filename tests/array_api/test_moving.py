@@ -69,11 +69,15 @@ def test_a_moved_classifier_predicts_the_same(clf, target, name, label_set):
             predicted, numpys = moved.predict(other(X)), on_numpy.predict(X)
             same = predicted if target == "classes" else other.numpy(predicted)
             np.testing.assert_array_equal(same, numpys)
+        if isinstance(clf, MendedClassifier):
+            moved = moved_to(clone(clf).fit(X, TARGETS[target](Y)), library(X))
+            found = library.numpy(moved.predict_proba(library(X)))
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     np.testing.assert_allclose(on_numpy.predict_proba(X), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
-@pytest.mark.parametrize("clf", CLASSIFIERS)
+@pytest.mark.parametrize("clf", [*CLASSIFIERS[:4], MendedClassifier(cv=2, random_state=0)])
 def test_a_classifier_fitted_on_numpy_is_not_moved_to_a_device(clf, name, label_set):
     library, (X, Y) = Library(name), label_set
     fitted = clone(clf).fit(X, Y)

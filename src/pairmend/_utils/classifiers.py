@@ -4,7 +4,7 @@ A label with one class only has its smoothed share. Preprocessing that does not 
 fitted once for all labels, and logistic models that share it are predicted by one product.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Any, Self
 
@@ -18,9 +18,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import validate_data
 
-from pairmend._utils.arrays import as_numpy, is_valid
+from pairmend._utils.arrays import as_numpy, is_valid, like_rows
 from pairmend._utils.computing import CACHED_CELLS, batches, one_blas_thread
-from pairmend._utils.progress import run_calls
+from pairmend._utils.progress import report, run_calls
 from pairmend._utils.sklearn_private import count_rows, validate_parameter_constraints
 from pairmend._utils.training import relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
@@ -80,7 +80,9 @@ def seed_estimator(estimator: Any, seed: int) -> Any:
 
 def class_probabilities(model: Any, X: MatrixLike) -> FloatArray:
     """Return ``predict_proba`` of a base classifier; values outside of [0, 1] are an error."""
-    return check_probabilities(np.asarray(model.predict_proba(X), dtype=np.float64), model)
+    return check_probabilities(
+        np.asarray(as_numpy(model.predict_proba(X)), dtype=np.float64), model
+    )
 
 
 def check_probabilities(found: FloatArray, model: Any) -> FloatArray:
@@ -219,20 +221,18 @@ def fit_per_label(
     *,
     overwrite: bool = False,
 ) -> list[Any]:
-    """Fit a clone of a classifier for each column of Y.
+    """Fit a clone of a classifier for each column of Y, or one clone for all of them.
 
-    Preprocessing that does not depend on the target is fitted once, and shared by the models: that
-    of a class with ``_fit_labels``, unless a subclass may override its ``fit``, and the first steps
-    of a pipeline. With `overwrite`, X may be changed in place. Progress is reported for `owner`.
+    One is fitted if the class has ``_fit_labels``, unless a subclass may override its ``fit``. The
+    first steps of a pipeline that do not depend on the target are fitted once, and shared by the
+    models. With `overwrite`, X may be changed in place. Progress is reported for `owner`.
     """
     if not Y.shape[1]:
         return []
     if "_fit_labels" in vars(type(estimator)) and set(fit_params) <= {"sample_weight"}:
-        labels = np.asarray(Y) == 1
-        fitted: list[Any] = estimator._fit_labels(
-            X, labels, **fit_params, overwrite=overwrite, n_jobs=n_jobs, owner=owner
-        )
-        return fitted
+        fitted = clone(estimator)._fit_labels(X, Y == 1, **fit_params, overwrite=overwrite)
+        report(owner, f"trained {Y.shape[1]} labels at once")
+        return [fitted]
     n_shared = _count_shared(estimator, fit_params) if type(estimator) is Pipeline else 0
     if not n_shared:
         return fit_clones(estimator, X, Y, fit_params, n_jobs, owner)
@@ -253,7 +253,9 @@ def fit_clones(
     owner: Any,
 ) -> list[Any]:
     """Fit a clone for each column of Y, and report progress for `owner`."""
-    calls = (delayed(_fit_clone)(estimator, X, y.astype(np.int64), fit_params) for y in Y.T)
+    params = {name: like_rows(value, X) for name, value in fit_params.items()}
+    targets = (like_rows(y.astype(np.int64), X) for y in Y.T)
+    calls = (delayed(_fit_clone)(estimator, X, y, params) for y in targets)
     return run_calls(owner, calls, Y.shape[1], "label", "trained", n_jobs=n_jobs)
 
 
@@ -294,10 +296,15 @@ def predict_per_label(
     X: MatrixLike,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Return the models' probabilities of the labels that vary, and the shares of the others."""
-    proba = np.tile(share, (count_rows(X), 1))
+    """Return the models' probabilities of the labels that vary, and the shares of the others.
+
+    X, and the arrays of models, may be those of any library; the result is an array of numpy.
+    """
+    proba, varying = np.tile(as_numpy(share), (count_rows(X), 1)), as_numpy(varying)
     parts = [_fitted_parts(model) for model in models]
-    if parts and _are_stackable(parts):
+    if parts and "_fit_labels" in vars(type(models[0])):  # one model of all labels
+        proba[:, varying] = _in_chunks(models[0]._label_proba, X)
+    elif parts and _are_stackable(parts):
         proba[:, varying] = _predict_stacked(parts, X)
     else:
         calls = (delayed(_proba_of_one)(model, X) for model in models)
@@ -309,14 +316,11 @@ def predict_per_label(
 
 def _proba_of_one(model: Any, X: MatrixLike) -> FloatArray:
     """Return the probabilities of class 1, in whichever column the classifier has it."""
-    return class_probabilities(model, X)[:, list(model.classes_).index(1)]
+    return class_probabilities(model, X)[:, as_numpy(model.classes_).tolist().index(1)]
 
 
 def _fitted_parts(model: Any) -> tuple[list[Any], Any]:
     """Return the fitted transformers of a model, and the classifier of the transformed rows."""
-    if "_fitted_parts" in vars(type(model)):
-        parts: tuple[list[Any], Any] = model._fitted_parts()
-        return parts
     if type(model) is Pipeline:
         *transformers, classifier = (step for _, step in model.steps)
         used = [each for each in transformers if not (each is None or isinstance(each, str))]
@@ -338,12 +342,11 @@ def _is_binary_logistic(classifier: Any) -> bool:
     return (
         type(classifier) is LogisticRegression
         and getattr(classifier, "multi_class", None) != "multinomial"  # of scikit-learn 1.7
-        and classifier.classes_.tolist() == [0, 1]
         and type(classifier.coef_) is np.ndarray
+        and classifier.classes_.tolist() == [0, 1]
     )
 
 
-@one_blas_thread()
 def _predict_stacked(parts: list[tuple[list[Any], Any]], X: MatrixLike) -> FloatArray:
     """Return the probabilities of class 1 of logistic models that share their transformers.
 
@@ -364,6 +367,12 @@ def _predict_stacked(parts: list[tuple[list[Any], Any]], X: MatrixLike) -> Float
         scores += intercept
         return check_probabilities(expit(scores).astype(np.float64, copy=False), first)
 
+    return _in_chunks(predict, X)
+
+
+@one_blas_thread()
+def _in_chunks(predict: Callable[[Any], FloatArray], X: MatrixLike) -> FloatArray:
+    """Return the predictions for an array in chunks of rows that stay in the cache."""
     if type(X) is not np.ndarray or X.ndim != 2 or X.size <= CACHED_CELLS:
         return predict(X)
     chunks = batches(len(X), max(MIN_ROWS, CACHED_CELLS // X.shape[1]))

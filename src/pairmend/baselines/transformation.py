@@ -56,7 +56,8 @@ class BinaryRelevance(MultiLabelMetaClassifier):
     Attributes
     ----------
     models_ : list of classifiers
-        The trained classifiers of the labels of ``varying_``.
+        The trained classifiers of the labels of ``varying_``; a single one of all these labels if
+        the base classifier is a :class:`~pairmend.base_classifiers.ScaledLogisticRegression`.
     varying_ : ndarray of int
         Indices of the labels that vary among the training rows.
     classes_ : ndarray of shape (n_labels,)

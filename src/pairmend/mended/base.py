@@ -229,11 +229,16 @@ def base_parts(model: Any, X: MatrixLike) -> dict[str, FloatArray]:
     return model.proba_by_classifier(X) if isinstance(model, StackedBase) else {}
 
 
-def base_to_fit(owner: Any, base: Any, n_labels: int, seed: int) -> "GivenBase | ChosenBase":
+def base_to_fit(
+    owner: Any, base: Any, n_labels: int, seed: int, *, on_device: bool
+) -> "GivenBase | ChosenBase":
     """Return the base classifier of a `MendedClassifier`, seeded; `base` is the one it is given."""
-    if is_auto(owner.estimator):
+    if is_auto(owner.estimator) and not on_device:
         return ChosenBase(base, seed, fits_once=isinstance(owner.cv, Integral))
-    return GivenBase(for_all_labels(seed_estimator(base, seed), n_labels), type(base).__name__)
+    name = LINEAR if is_auto(owner.estimator) else type(base).__name__
+    seeded = seed_estimator(base, seed)
+    model = PerLabelClassifier(seeded) if on_device else for_all_labels(seeded, n_labels)
+    return GivenBase(model, name)
 
 
 class ChosenBase:

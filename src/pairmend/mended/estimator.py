@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, ClassVar, Self
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairmend._base import MultiLabelClassifier, same_parameters
 from pairmend._utils.arrays import (
     as_numpy,
+    check_device_rows,
     check_features,
     check_training_rows,
     foreign_namespace,
@@ -44,8 +46,6 @@ from pairmend.kernels.pairs import sum_to_one
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.base import (
     BaseRows,
-    ChosenBase,
-    GivenBase,
     base_attributes,
     base_to_fit,
 )
@@ -62,11 +62,11 @@ from pairmend.mended.decisions import (
     report_decision,
 )
 from pairmend.mended.device import (
-    DeviceRows,
     base_for_arrays,
     corrected_on_device,
+    nearest_on_device,
     rows_of_device,
-    takes_arrays,
+    scalings_without_device,
     warn_of_other_scalings,
 )
 from pairmend.mended.distances import SCALINGS
@@ -356,32 +356,29 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         params, row_weights = route_fit_params(self, base, X, fit_params)
         encoder = self._fit_encoder(X, row_weights, base)
         base_rows, distance_rows = encoder.encode(X)
+        n_jobs, find_nearest = self.n_jobs, None
+        if namespace is not None:
+            base_rows, n_jobs = namespace.xp.astype(given, namespace.float64), None
+            base = base_for_arrays(base, mostly_zeros=encoder.sparse_rows is not None)
+            find_nearest = partial(nearest_on_device, namespace)
         rng = check_random_state(self.random_state)
-        seed = new_seed(rng)
-        chosen: GivenBase | ChosenBase
-        if namespace is None:
-            chosen = base_to_fit(self, base, len(target.classes), seed)
-        else:
-            is_sparse = encoder.sparse_rows is not None
-            base_rows = given
-            chosen = base_for_arrays(self, base, seed, mostly_zeros=is_sparse)
+        given_base = self, base, len(target.classes), new_seed(rng)
+        chosen = base_to_fit(*given_base, on_device=namespace is not None)
         # Each of 1-D classes is a label, of which every row has one.
         labels = replace(target, multilabel=True)
         splits = split_rows(self.cv, X, target, row_weights > 0, new_seed(rng))
-        n_jobs = self.n_jobs if namespace is None else None
         training = BaseRows(base_rows, labels, params, row_weights, splits, n_jobs, self)
         rows, proba, folds = chosen.out_of_fold(training)
-        given_rows = distance_rows if len(rows) == count_rows(X) else take_rows(distance_rows, rows)
         weights = relative_weights(row_weights)[rows]
-        validation = ValidationRows(given_rows, target.Y[rows], proba, weights, folds)
-        if namespace is not None:
-            validation = DeviceRows(**vars(validation), namespace=namespace)
+        given_rows = distance_rows if len(rows) == count_rows(X) else take_rows(distance_rows, rows)
+        parts = given_rows, target.Y[rows], proba, weights, folds
+        validation = ValidationRows(*parts, find_nearest=find_nearest)
         fitted = self._fit_correction(validation, rows, target, rng)
-        del validation, given_rows, proba  # before the largest training
+        del validation, parts, given_rows, proba  # before the largest training
         model = chosen.fit_on_all(training)
         if namespace is not None:
-            warn_of_other_scalings(fitted["_corrector"], namespace)
-            for name in ("validation_indices_", "landmark_indices_"):
+            warn_of_other_scalings(fitted["_corrector"].by_label, namespace)
+            for name in self._row_numbers:
                 fitted[name] = namespace.asarray(fitted[name])
         report(self, f"fitted in {perf_counter() - start:.1f} s")
         return self._set_fitted(
@@ -470,7 +467,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         base = self._base_classifier()
-        is_own = type(base) is ScaledLogisticRegression and base.class_weight is None
+        is_own = type(base) is ScaledLogisticRegression
         tags.array_api_support = HAS_ARRAY_API and (is_own or get_tags(base).array_api_support)
         return tags
 
@@ -537,7 +534,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
 
     @property
     def _is_movable(self) -> bool:
-        return takes_arrays(self.estimator_)
+        takes_arrays = get_tags(self).array_api_support and self.frame_encoder_ is None
+        return takes_arrays and type(self.estimator_) is PerLabelClassifier
 
     def _decision(self) -> tuple[Decision, list[Decision]]:
         """Return the best decision for the current parameters, and all candidates."""
@@ -585,11 +583,18 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         return self._corrected(X).proba
 
     def _corrected(self, X: MatrixLike) -> CorrectedProba:
-        if (namespace := foreign_namespace(X)) is not None:
-            given = self._current_corrector(), self.estimator_, self._row_encoder
-            return corrected_on_device(*given, check_features(self, X), namespace)
-        base_rows, distance_rows = self._row_encoder.encode(check_features(self, X))
-        return self._current_corrector().corrected_proba(distance_rows, self._base_proba(base_rows))
+        corrector, namespace = self._current_corrector(), foreign_namespace(X)
+        X = check_features(self, X)
+        if namespace is None:
+            base_rows, distance_rows = self._row_encoder.encode(X)
+            return corrector.corrected_proba(distance_rows, self._base_proba(base_rows))
+        X = check_device_rows(X, namespace)
+        proba = self._base_proba(namespace.xp.astype(X, namespace.float64))
+        if scalings_without_device(corrector.by_label):
+            _, rows = self._row_encoder.encode(namespace.numpy(X).astype(np.float64))
+            return corrector.corrected_proba(rows, proba)
+        by_label = corrected_on_device(corrector.by_label, X, proba, namespace)
+        return corrector.with_label_sets(by_label, None)
 
     def _base_proba(self, X: MatrixLike) -> FloatArray:
         """Return the base classifier's probabilities of checked rows."""

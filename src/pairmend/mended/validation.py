@@ -6,7 +6,7 @@ lost, and only the place of a row's error is rounded to its landmark.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse
@@ -49,6 +49,8 @@ class ValidationRows:
         Weights of rows, in units of the weight that counts as one row.
     folds : ndarray of int, shape (n_rows,)
         The fold of each row.
+    find_nearest : callable or None, default=None
+        Returns the nearest of points for each query, as `nearest_landmark` does.
     """
 
     X: MatrixLike
@@ -56,14 +58,16 @@ class ValidationRows:
     proba: FloatArray
     weights: FloatArray
     folds: IntArray
+    find_nearest: Callable[[Matrix, Matrix], IntArray] | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.Y)
 
     def take(self, rows: IntArray | slice) -> "ValidationRows":
         """Select rows."""
-        X, Y, proba = take_rows(self.X, rows), self.Y[rows], self.proba[rows]
-        return ValidationRows(X, Y, proba, self.weights[rows], self.folds[rows])
+        parts = self.Y[rows], self.proba[rows], self.weights[rows], self.folds[rows]
+        X = take_rows(self.X, rows)
+        return ValidationRows(X, *parts, find_nearest=self.find_nearest)
 
     def p_decide(self, reference: str) -> FloatArray:
         """Return the probability that a reference classifier decides for each label."""
@@ -99,7 +103,8 @@ class ValidationRows:
 
     def nearest(self, scaling: Scaling) -> IntArray:
         """Return the nearest landmark of each row in a scaling."""
-        return nearest_landmark(scaling.points(self.X, self.proba), scaling.neighbourhood.points_)
+        find = self.find_nearest or nearest_landmark
+        return find(scaling.points(self.X, self.proba), scaling.neighbourhood.points_)
 
 
 def columns_of(reference: int, n_references: int, n_labels: int) -> IntArray:
