@@ -13,7 +13,7 @@ import pytest
 
 from pairmend._utils import files
 from pairmend._utils.files import replace_file, written
-from pairmend.cli import main, studies
+from pairmend.cli import main
 from pairmend.datasets import MultiLabelData, load_table
 from pairmend.study import workers
 from pairmend.study.sources import open_cached_set, put_into_cache
@@ -115,18 +115,6 @@ def test_files_of_an_earlier_run_that_cannot_be_removed_do_not_stop_a_study(
     np.testing.assert_array_equal(open_cached_set(second).X, X)
 
 
-@pytest.mark.parametrize(
-    ("platform", "line"),
-    [
-        ("linux", "pairmend study --out 'my results'"),
-        ("win32", 'pairmend study --out "my results"'),
-    ],
-)
-def test_commands_are_quoted_for_the_shell_of_the_system(platform, line, monkeypatch):
-    monkeypatch.setattr(studies, "sys", SimpleNamespace(platform=platform))
-    assert studies.command_line(["pairmend", "study", "--out", "my results"]) == line
-
-
 def test_on_windows_workers_are_killed_with_their_children(monkeypatch):
     commands, killed = [], []
     worker = object.__new__(workers._Worker)
@@ -159,7 +147,7 @@ def test_predictions_on_standard_output_are_the_bytes_of_a_file(monkeypatch, tmp
     Path("x.csv").write_text(f"size,海,sun\n{rows}", encoding="utf-8")
     buffer = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding="cp1252", newline="\r\n"))
-    words = ["--labels", "海", "sun", "--method", "binary-relevance", "--model", "m.model"]
+    words = ["--labels", "海", "sun", "--method", "BinaryRelevance", "--model", "m.model"]
     assert main(["fit", "x.csv", *words, "--json", "-"]) == 0
     assert main(["datasets", "describe", "x.csv", "--labels", "2", "--quiet"]) == 0
     assert b"\\u6d77" in buffer.getvalue()

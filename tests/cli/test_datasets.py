@@ -1,6 +1,9 @@
-import pytest
+"""pairmend datasets list, info, describe, fetch and convert."""
 
-from pairmend.cli import main
+import json
+from pathlib import Path
+
+import pytest
 
 ARFF = """@relation 'photos: -C 2'
 @attribute sea {0,1}
@@ -13,96 +16,59 @@ ARFF = """@relation 'photos: -C 2'
 """
 
 
-@pytest.fixture
-def photos(tmp_path):
-    path = tmp_path / "photos.arff"
-    path.write_text(ARFF)
-    return path
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The current folder, with photos.arff and file.csv."""
+    monkeypatch.chdir(tmp_path)
+    Path("photos.arff").write_text(ARFF)
+    Path("file.csv").write_text("a,b\n1,0\n")
 
 
-def run(capsys, *words):
-    status = main(["datasets", *map(str, words)])
-    return status, *capsys.readouterr()
-
-
-def test_list_names_every_set(capsys):
-    status, out, _ = run(capsys, "list")
-    assert status == 0
+def test_sets_of_the_catalogue_are_listed_and_described(run):
+    out = run("datasets", "list").out
     for name in ("yeast", "simplehc", "imdb0", "water-quality", "haloarcula"):
         assert name in out
-
-
-def test_info_shows_the_files_of_a_set(capsys):
-    status, out, _ = run(capsys, "info", "Yeast")
-    assert status == 0
+    out = run("datasets", "info", "Yeast").out
     assert "2417" in out
     assert "yeast.arff" in out
+    assert "did you mean 'yeast'" in run("datasets", "info", "yaest").err
 
 
-def test_similar_names_are_suggested(capsys):
-    status, _, err = run(capsys, "info", "yaest")
-    assert status == 2
-    assert "did you mean 'yeast'" in err
+def test_files_are_described_as_tables_and_as_a_page(run):
+    ran = run("datasets", "describe", "photos.arff", "--json", "d.json")
+    assert "3 rows, 1 feature, 2 labels" in ran.out
+    assert "[bold]sun" in ran.out  # names are data, not markup
+    labels = json.loads(Path("d.json").read_text())["labels"]
+    assert [each["name"] for each in labels] == ["sea", "[bold]sun"]
+    assert run("datasets", "describe", "photos.arff", "--out", "page.html").status == 0
+    assert Path("page.html").read_text().startswith("<!DOCTYPE html>")
+    # Regression targets become labels.
+    assert "1 label" in run("datasets", "describe", "photos.arff", "--targets", "1").out
 
 
-def test_describe_prints_a_page_of_a_file(photos, capsys):
-    status, out, _ = run(capsys, "describe", photos)
-    assert status == 0
-    assert "3 rows, 1 feature" in out
-    assert "[bold]sun" in out  # names are data, not markup
-
-
-def test_describe_writes_a_page(photos, tmp_path, capsys):
-    pytest.importorskip("matplotlib")
-    status, out, _ = run(capsys, "describe", photos, "--out", tmp_path / "page.html")
-    assert status == 0
-    assert "page.html" in out.replace("\n", "")
-    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
-
-
-def test_converted_files_are_read_again(photos, tmp_path, capsys):
-    assert run(capsys, "convert", photos, tmp_path / "photos.csv.gz")[0] == 0
-    status, out, _ = run(
-        capsys,
-        "convert",
-        tmp_path / "photos.csv.gz",
-        tmp_path / "again.arff",
-        "--labels",
-        "sea,[bold]sun",
-        "--out-xml",
-        tmp_path / "again.xml",
-    )
-    assert status == 0
-    assert "3 rows, 1 feature, 2 labels" in out.replace("\n", " ")
-    status, out, _ = run(
-        capsys, "describe", tmp_path / "again.arff"
-    )  # with the XML file in the same folder
-    assert status == 0
-    assert "[bold]sun" in out
-
-
-def test_regression_targets_become_labels(photos, capsys):
-    status, out, _ = run(capsys, "describe", photos, "--targets", "1")
-    assert status == 0
-    assert "1 label" in out
+def test_converted_files_are_read_again(run):
+    assert run("datasets", "convert", "photos.arff", "photos.csv.gz").status == 0
+    words = ("photos.csv.gz", "again.arff", "--labels", "sea,[bold]sun", "--out-xml", "again.xml")
+    assert "3 rows, 1 feature, 2 labels" in run("datasets", "convert", *words).out
+    # with the XML file in the same folder
+    assert "[bold]sun" in run("datasets", "describe", "again.arff").out
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["describe", "nowhere.arff"], "there is no file"),
-        (["describe", "{csv}"], "no label columns are given; name them: --labels"),
-        (["describe", "{odd}"], r"cannot read .odd; expected .csv, .tsv, .txt"),
-        (["convert", "{arff}", "{odd}"], "cannot write .odd"),
-        (["convert", "{arff}", "{csv}", "--out-xml", "x.xml"], "a CSV file has no label file"),
-        (["convert", "{arff}", "{arff}", "--out-xml", "{arff}"], "cannot hold both"),
+        (["describe", "nowhere.arff"], "nowhere.arff"),
+        (["describe", "file.csv"], "no labels are given; name them: --labels"),
+        (["describe", "file.odd"], ".odd"),
+        (["convert", "photos.arff", "file.odd"], ".odd"),
+        (["convert", "photos.arff", "new.csv", "--out-xml", "x.xml"], "label file"),
+        (["convert", "photos.arff", "new.arff", "--out-xml", "new.arff"], "cannot hold both"),
         (["fetch", "yeast", "nothing-like-it"], "no set is named 'nothing-like-it'"),
     ],
 )
-def test_errors_have_a_message(photos, tmp_path, capsys, words, message):
-    (tmp_path / "file.csv").write_text("a,b\n1,0\n")
-    places = {"csv": tmp_path / "file.csv", "odd": tmp_path / "file.odd", "arff": photos}
-    status, _, err = run(capsys, *(word.format(**places) for word in words))
-    assert status == 2
-    assert message in err
-    assert "Traceback" not in err
+def test_errors_have_a_message(run, words, message):
+    Path("file.odd").touch()
+    ran = run("datasets", *words)
+    assert ran.status == 2
+    assert message in ran.err
+    assert "Traceback" not in ran.err

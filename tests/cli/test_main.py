@@ -1,58 +1,43 @@
+"""The parser, exit statuses, and what all commands have in common."""
+
+import json
+import re
 import subprocess
 import sys
 
 import pytest
 
 import pairmend
-from pairmend.cli import main
 
 
 def test_the_module_runs_as_a_command():
-    ran = subprocess.run(
-        [sys.executable, "-m", "pairmend", "--help"], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-m", "pairmend", "--help"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "study" in ran.stdout
 
 
-def test_version(capsys):
-    with pytest.raises(SystemExit):
-        main(["--version"])
-    assert capsys.readouterr().out == f"pairmend {pairmend.__version__}\n"
+def test_version(run):
+    assert run("--version") == (0, f"pairmend {pairmend.__version__}\n", "")
 
 
 @pytest.mark.parametrize(
-    "words", [["study", "--folds", "-1"], ["study", "--folds", "x"], ["dance"], []]
+    "words",
+    [
+        ["study", "--folds", "-1"],
+        ["study", "--folds", "x"],
+        ["study", "--trust"],
+        ["dance"],
+        [],
+        ["fit", "a.csv"],
+        ["predict", "m"],
+        ["explain", "m", "d", "--row", "-1"],
+        ["evaluate", "a.csv", "--criterion", "beauty"],
+    ],
 )
-def test_invalid_arguments_print_the_usage(words, capsys):
-    with pytest.raises(SystemExit) as caught:
-        main(words)
-    assert caught.value.code == 2
-    assert "usage: pairmend" in capsys.readouterr().err
-
-
-def test_an_interrupt_prints_the_command_that_continues(monkeypatch, capsys, tmp_path):
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("pairmend.cli.studies.run_study", interrupted)
-    monkeypatch.setattr(sys, "argv", ["/usr/bin/pairmend"])
-    monkeypatch.chdir(tmp_path)
-    assert main(["study", "--sets", "simplehc", "--out", "a b"]) == 130
-    assert capsys.readouterr().err == (
-        "stopped; to continue:\n  pairmend study --sets simplehc --out 'a b'\n"
-    )
-
-
-def test_without_rich_tables_are_plain(monkeypatch, capsys):
-    monkeypatch.setattr("pairmend.cli.output.find_spec", lambda name: None)
-    assert main(["datasets", "list"]) == 0
-    assert "yeast" in capsys.readouterr().out
-
-
-def test_a_closed_output_is_no_traceback(tmp_path):
-    command = f"{sys.executable} -m pairmend datasets list | head -n 1"
-    ran = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
-    assert "Traceback" not in ran.stderr
+def test_invalid_arguments_print_the_usage(run, words):
+    ran = run(*words)
+    assert ran.status == 2
+    assert "usage: pairmend" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -63,26 +48,94 @@ def test_a_closed_output_is_no_traceback(tmp_path):
         ["datasets", "fetch", "nothing"],
         ["datasets", "convert", "nowhere.arff", "out.csv"],
         ["report", "nowhere"],
-        ["fit", "nowhere.csv", "--labels", "a", "--out", "m.model"],
+        ["compare", "nowhere.csv"],
+        ["fit", "nowhere.csv", "--labels", "a", "--model", "m.model"],
         ["predict", "nowhere.model", "nowhere.csv", "--out", "p.csv"],
         ["evaluate", "nowhere.csv", "--labels", "a"],
         ["explain", "nowhere.model", "nowhere.csv", "--row", "1"],
-        ["study", "nowhere.toml"],
         ["study", "nowhere.toml", "--dry-run"],
         ["study", "--sets", "azotobacter", "--dry-run"],
-        ["study", "--sets", "simplehc", "--out", __file__, "--dry-run"],
         ["study", "--sets", "simplehc", "--out", __file__],
         ["study", "--folds", "1"],
-        ["study", "--trust"],
         ["study", "--resume"],
         ["study", "--time-limit", "0"],
     ],
 )
-def test_errors_have_status_2(words, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    try:
-        status = main(words)
-    except SystemExit as error:  # argparse
-        status = error.code
-    assert status == 2
-    assert capsys.readouterr().err.strip()
+def test_errors_are_a_message_and_status_2(run, photos, words):
+    ran = run(*words)
+    assert ran.status == 2
+    assert ran.err.startswith("pairmend: ")
+    assert "Traceback" not in ran.err
+
+
+def test_an_interrupt_ends_with_status_130(run, photos, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pairmend.cli.studies.run_study", interrupted)
+    ran = run("study", "--sets", "simplehc")
+    assert ran.status == 130
+    assert ran.err == "stopped; the same command continues the study\n"
+
+
+def test_too_little_memory_is_one_line_and_status_2(photos):
+    """A limit of the process ends a command early, without a traceback."""
+    resource = pytest.importorskip("resource")
+    with open("wide.csv", "w", encoding="utf-8") as file:
+        file.write("size,sea\n")
+        for _ in range(2000):
+            file.write("1.5,0\n2.5,1\n" * 2000)
+    size = 900 * 2**20
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+    words = ["evaluate", "wide.csv", "--labels", "sea", "--method", "BinaryRelevance"]
+    command = [sys.executable, "-m", "pairmend", *words]
+    ran = subprocess.run(
+        command, capture_output=True, text=True, preexec_fn=limit, env=limited_threads()
+    )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    (message,) = [
+        line for line in ran.stderr.splitlines() if not re.match(r"(note:|.*\(\d+ s\)$)", line)
+    ]
+    assert message.startswith("pairmend: ")
+
+
+def limited_threads():
+    """The environment with one thread a library: each reserves much address space."""
+    import os
+
+    return {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def test_a_closed_output_is_no_traceback():
+    command = f"{sys.executable} -m pairmend datasets list | head -n 1"
+    ran = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert "Traceback" not in ran.stderr
+
+
+def test_json_is_all_that_standard_output_has(run, photos):
+    quick = ("--method", "BinaryRelevance")
+    labels = ("photos.csv", "--labels", "3")
+    for words in (
+        ["datasets", "list"],
+        ["datasets", "info", "yeast"],
+        ["datasets", "describe", *labels],
+        ["evaluate", *labels, "--folds", "2", *quick],
+        ["fit", *labels, "--model", "m.model", *quick],
+    ):
+        ran = run(*words, "--json", "-")
+        assert ran.status == 0
+        assert json.loads(ran.out)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion(run, shell):
+    pytest.importorskip("shtab", reason="needs pip install 'pairmend[cli]'")
+    ran = run("--print-completion", shell)
+    assert ran.status == 0
+    assert "--criterion" in ran.out
+    assert "describe" in ran.out
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=ran.out.encode(), check=True)

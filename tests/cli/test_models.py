@@ -1,318 +1,303 @@
-"""pairmend fit, predict, evaluate and explain, from file to file."""
+"""pairmend fit, predict and evaluate, from file to file."""
 
-import csv
-import gzip
+import io
 import json
 import os
 import re
-import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.metrics import hamming_loss
+from sklearn.metrics import f1_score, hamming_loss, precision_score, recall_score
 
 import odd_classifiers
 from pairmend import PairwiseClassifier
 from pairmend.cli import main
-from pairmend.cli.methods import ESTIMATORS, METHODS, PARAMS
 from pairmend.datasets import load_table, make_hypercubes, save_file
-from pairmend.datasets.parquet import write_parquet
 from pairmend.persistence import load_model, save_model
+from public_classifiers import CLASSIFIERS, ONE_DIMENSIONAL
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
 
-HUES = np.array(["red", "green", "blue", ""])
 N_ROWS = 60
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")  # tables do not break lines
-    return tmp_path
-
-
-def rows(seed=0):
-    rng = np.random.RandomState(seed)
-    size, hue = rng.normal(size=N_ROWS).round(3), HUES[rng.randint(4, size=N_ROWS)]
-    sea = (size + (hue == "blue") + rng.normal(size=N_ROWS) / 4 > 0.5).astype(int)
-    sun = ((size < 0) | (hue == "red")).astype(int)
-    shown = np.where(rng.rand(N_ROWS) < 0.1, "", size.astype(str))
-    numbers = [f"{n:03}" for n in range(N_ROWS)]
-    return {"id": numbers, "size": shown, "hue": hue, "sea": sea, "sun": sun, "sand": 1 - sea}
-
-
-def write_csv(path, columns):
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-
-
-def read_csv(path):
-    opener = gzip.open if str(path).endswith(".gz") else open
-    with opener(path, "rt", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-@pytest.fixture
-def photos(here):
-    write_csv("photos.csv", rows())
-    write_csv("new.csv", rows(1))
-    return here
-
-
-def run(capsys, *words):
-    status = main([str(word) for word in words])
-    return status, *capsys.readouterr()
-
-
+LABELS = ["sea", "sun", "sand"]
 FIT = ("fit", "photos.csv", "--ignore", "id", "--model", "photos.model", "--labels")
+QUICK = ("--method", "BinaryRelevance", "--quiet")
 
 
-@pytest.fixture(scope="module")
-def model_file(tmp_path_factory):
-    """A model file, fitted once."""
-    folder = tmp_path_factory.mktemp("model")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        write_csv("photos.csv", rows())
-        assert main([*FIT, "sea", "sun", "sand"]) == 0
-    return folder / "photos.model"
+# fit
 
 
-@pytest.fixture
-def model(photos, model_file):
-    shutil.copy(model_file, photos)
-    return load_model("photos.model")
+def test_fit_saves_features_categories_and_labels(run, photos):
+    ran = run(*FIT, "3")
+    assert (ran.status, ran.err) == (0, "")
+    assert "wrote photos.model: MendedClassifier, 60 rows, 2 features, 3 labels" in ran.out
+    saved = load_model("photos.model", sha256=ran.out.split("SHA-256: ")[1].strip())
+    assert (saved.feature_names, saved.kinds) == (("size", "hue"), ("number", "category"))
+    assert saved.label_names == tuple(LABELS)
+    assert sorted(os.listdir()) == ["new.csv", "photos.csv", "photos.model"]
 
 
-def test_fit_saves_features_categories_and_labels(photos, capsys):
-    status, printed, notes = run(capsys, *FIT, "3")
-    assert status == 0
-    assert "wrote photos.model: mended, 60 rows, 2 columns, 3 labels" in printed
-    assert notes == ""
-    saved = load_model("photos.model", sha256=printed.split("SHA-256: ")[1].strip())
-    assert saved.feature_names == ("size", "hue")
-    assert saved.kinds == ("number", "category")
-    assert saved.label_names == ("sea", "sun", "sand")
-    assert sorted(path.name for path in photos.iterdir()) == [
-        "new.csv",
-        "photos.csv",
-        "photos.model",
-    ]
+def test_fit_reports_how_columns_are_read(run, photos):
+    columns = photos.table(0)
+    columns |= {
+        "when": [f"{n % 28 + 1}.{n % 12 + 1:02}.2024" for n in range(N_ROWS)],
+        "title": [f"{'waves' if n % 2 else 'streets'} and water number {n}" for n in range(N_ROWS)],
+        "nothing": [""] * N_ROWS,
+    }
+    photos.write("photos.csv", columns)
+    ran = run("fit", "photos.csv", "--labels", *LABELS, "--model", "m.model", "--json", "fit.json",
+              "--method", "BinaryRelevance")  # fmt: skip
+    found = json.loads(Path("fit.json").read_text())
+    kinds = {"size": "number", "hue": "category", "when": "date", "title": "text",
+             "nothing": "empty"}  # fmt: skip
+    assert {
+        each["name"]: each["kind"] for each in found["columns"] if each["name"] != "id"
+    } == kinds
+    assert found["columns"][2]["n_missing"] == sum(not hue for hue in columns["hue"])
+    assert found["labels"]["sea"] == sum(columns["sea"])
+    assert "nothing" in ran.out
+    # Columns that were left out are not needed to predict, and not in the way.
+    assert "nothing" not in load_model("m.model").feature_names
+    for name in ("photos.csv", "fewer.csv"):
+        photos.write("fewer.csv", {name: columns[name] for name in list(columns)[:-1]})
+        assert run("predict", "m.model", name, "--out", "p.csv").status == 0
 
 
-def test_predictions_do_not_depend_on_columns_that_are_left_out_labels_or_format(model, capsys):
-    assert run(capsys, "predict", "photos.model", "new.csv", "--out", "all.csv")[0] == 0
-    expected = read_csv("all.csv")
-    assert len(expected) == N_ROWS
-    assert list(expected[0]) == ["sea", "sun", "sand"]
-    assert {cell for row in expected for cell in row.values()} == {"0", "1"}
-    fewer = {name: rows(1)[name] for name in ("size", "id", "hue")}
-    write_csv("fewer.csv", fewer)
-    words = ("predict", "photos.model", "fewer.csv", "--out", "fewer.csv.gz", "--keep", "id")
-    status, printed, _ = run(capsys, *words)
-    assert status == 0
-    assert "wrote fewer.csv.gz: 60 rows, 3 labels" in printed
-    found = read_csv("fewer.csv.gz")
-    assert [row.pop("id") for row in found] == fewer["id"]
-    assert found == expected
-    data = load_table("new.csv", 3)
-    save_file(data, "new.arff")
-    assert run(capsys, "predict", "photos.model", "new.arff", "--out", "arff.csv")[0] == 0
-    assert read_csv("arff.csv") == expected
+def test_wide_tables_are_reported_in_part(run, photos):
+    columns = {f"f{n}": [(row * n) % 11 for row in range(30)] for n in range(60)}
+    columns |= {"hue": ["red", "blue"] * 15, "sea": [0, 1] * 15, "sun": [0, 0, 1] * 10}
+    photos.write("wide.csv", columns)
+    out = run("fit", "wide.csv", "--labels", "2", "--model", "m.model", *QUICK[:2]).out
+    assert "1 of 61 columns" in out
+    assert "hue" in out
+    assert "f17" not in out
 
 
-def test_columns_that_fit_left_out_need_not_be_left_out_again(model, capsys):
-    _, _, notes = run(capsys, "predict", "photos.model", "new.csv", "--out", "p.csv")
-    assert notes == ""
-    write_csv("more.csv", {**rows(1), "name": ["x"] * N_ROWS})
-    status, _, message = run(capsys, "predict", "photos.model", "more.csv", "--out", "p.csv")
-    assert status == 2
-    assert "also has 'name'" in message
-    words = ("predict", "photos.model", "more.csv", "--keep", "name", "--out", "p.csv")
-    assert run(capsys, *words)[0] == 0
+BASES = {
+    "ThresholdedClassifier": ["BinaryRelevance"],
+    "MendedClassifier": ["auto", "RandomSubspaceNB"],
+    "PairwiseClassifier": ["RandomSubspaceNB", "sklearn.tree.DecisionTreeClassifier"],
+    "ClassifierChainEnsemble": ["sklearn.tree.DecisionTreeClassifier"],
+}
+CASES = [(name, base) for name in CLASSIFIERS if name not in ONE_DIMENSIONAL
+         for base in BASES.get(name, [None])]  # fmt: skip
 
 
-def test_parquet_in_and_out(model, capsys):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    columns = rows(1)
-    columns["size"] = [float(cell) if cell else None for cell in columns["size"]]
-    columns["hue"] = [cell or None for cell in columns["hue"]]
-    columns["id"] = list(range(N_ROWS))
-    write_parquet("new.parquet", columns)
-    assert run(capsys, "predict", "photos.model", "new.csv", "--out", "new.out.csv")[0] == 0
-    words = ("predict", "photos.model", "new.parquet", "--out", "p.parquet", "--keep", "id")
-    assert run(capsys, *words)[0] == 0
-    found = parquet.read_table("p.parquet").to_pylist()
-    assert [row.pop("id") for row in found] == [str(n) for n in range(N_ROWS)]
-    assert [{k: str(v) for k, v in row.items()} for row in found] == read_csv("new.out.csv")
-    assert run(capsys, "fit", "new.parquet", "--labels", "3", "--model", "p.model")[0] == 0
-    assert load_model("p.model").kinds[2] == "category"
+@pytest.mark.parametrize(("method", "base"), CASES)
+def test_every_method_takes_every_kind_of_column(run, photos, method, base):
+    columns = photos.table(0)
+    columns["title"] = [f"{'waves' if n % 2 else 'cars'} and photo {n % 9}" for n in range(N_ROWS)]
+    photos.write("photos.csv", columns)
+    options = ["--method", method, *(["--estimator", base] if base else [])]
+    ran = run(
+        "fit", "photos.csv", "--labels", "sea,sun", "sand", "--model", "photos.model", *options
+    )
+    assert ran.status == 0, ran.err
+    assert run("predict", "photos.model", "photos.csv", "--out", "p.csv", "--proba").status == 0
+    assert pd.read_csv("p.csv").shape == (N_ROWS, 3)
 
 
-def test_scores(photos, capsys):
-    assert run(capsys, *FIT, "3", "--method", "pairwise")[0] == 0
-    words = ("predict", "photos.model", "new.csv", "--proba", "--out")
-    assert run(capsys, *words, "scores.csv")[0] == 0
-    scores = np.array([[float(cell) for cell in row.values()] for row in read_csv("scores.csv")])
-    assert run(capsys, "predict", "photos.model", "new.csv", "--out", "labels.csv")[0] == 0
-    labels = np.array([[int(cell) for cell in row.values()] for row in read_csv("labels.csv")])
-    np.testing.assert_array_equal(labels, scores > 0.5)
+@pytest.mark.parametrize("options", [
+    ["--recall", "0.8"], ["--precision", "0.5"], ["--threshold", "0.2"],
+    ["--threshold", "CardinalityThreshold"],
+])  # fmt: skip
+def test_thresholds_and_guarantees(run, photos, options):
+    photos.write("photos.csv", {k: v * 4 for k, v in photos.table(0).items()})
+    assert run(*FIT, "3", *QUICK, *options).status == 0
+    threshold = load_model("photos.model").estimator.threshold
+    assert str(getattr(threshold, "target", threshold)) in (options[1], "CardinalityThreshold()")
+    assert run("predict", "photos.model", "new.csv", "--out", "p.csv").status == 0
+    message = run(
+        *FIT, "3", *QUICK, "--recall", "0.9", *options[:1], "0.5", "--threshold", "0.5"
+    ).err
+    assert "are different thresholds" in message
 
 
-def test_unseen_categories_are_another_value(model, capsys):
-    columns = {"size": ["0.5"] * 3, "hue": ["", "mauve", "red"]}
-    write_csv("odd.csv", columns)
-    words = ("predict", "photos.model", "odd.csv", "--proba", "--out", "p.csv")
-    assert run(capsys, *words)[0] == 0
-    _, mauve, red = read_csv("p.csv")
-    assert mauve != red
-
-
-def test_base_of_another_method_is_refused(photos, capsys):
-    words = ["fit", "photos.csv", "--labels", "sea", "--method", "pairwise", "--estimator", "auto"]
-    assert main([*words, "--model", "photos.model"]) == 2
-    expected = "the method 'pairwise' has no estimator 'auto'; choose from logistic, naive-bayes"
-    assert expected in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        *(["--method", name] for name in METHODS),
-        *(["--method", "pairwise", "--estimator", name] for name in ESTIMATORS if name != "auto"),
-        ["--estimator", "auto"],
-        ["--estimator", "logistic"],
-    ],
-)
-def test_every_method_and_every_base_can_be_fitted_and_used(photos, capsys, monkeypatch, words):
-    monkeypatch.setitem(PARAMS, ESTIMATORS["forest"], {"n_estimators": 5})
-    assert run(capsys, *FIT, "sea,sun", "sand", *words)[0] == 0
-    assert run(capsys, "predict", "photos.model", "new.csv", "--out", "p.csv", "--proba")[0] == 0
-    assert len(read_csv("p.csv")) == N_ROWS
-
-
-def test_the_same_seed_gives_the_same_model(photos, capsys):
+def test_the_metric_and_the_seed_can_be_chosen(run, photos):
+    assert run(*FIT, "3", "--criterion", "zero_one", "--quiet").status == 0
+    assert load_model("photos.model").estimator.criterion == "zero_one"
     scores = []
     for seed in ("1", "1", "2"):
-        assert run(capsys, *FIT, "3", "--estimator", "naive-bayes", "--seed", seed)[0] == 0
-        assert (
-            run(capsys, "predict", "photos.model", "new.csv", "--proba", "--out", "p.csv")[0] == 0
-        )
-        scores.append(read_csv("p.csv"))
+        words = (*FIT, "3", "--estimator", "RandomSubspaceNB", "--method", "PairwiseClassifier")
+        assert run(*words, "--seed", seed).status == 0
+        assert run("predict", "photos.model", "new.csv", "--proba", "--out", "p.csv").status == 0
+        scores.append(Path("p.csv").read_text())
     assert scores[0] == scores[1] != scores[2]
 
 
-def test_arff_needs_no_labels(capsys):
+def test_numeric_columns_can_be_categorical(run, photos):
+    photos.write("photos.csv", {**photos.table(0), "size": [n % 3 for n in range(N_ROWS)]})
+    assert run(*FIT, "3", *QUICK, "--categorical", "size").status == 0
+    assert load_model("photos.model").kinds[0] == "category"
+    assert run("predict", "photos.model", "photos.csv", "--out", "p.csv").status == 0
+
+
+def test_arff_needs_no_labels(run, photos):
     data = make_hypercubes(40, n_labels=3, n_relevant=4, n_irrelevant=1, n_redundant=0,
                            random_state=0)  # fmt: skip
     save_file(data, "meka.arff")
     save_file(data, "mulan.arff", xml="mulan.xml")
     save_file(data, "apart.arff", xml="names.xml")
     for file, *labels in (["meka.arff"], ["mulan.arff"], ["apart.arff", "--labels", "names.xml"]):
-        assert run(capsys, "fit", file, "--model", "a.model", *labels)[0] == 0
+        assert run("fit", file, "--model", "a.model", *QUICK, *labels).status == 0
         assert load_model("a.model").label_names == data.label_names
-    assert run(capsys, "evaluate", "a.model", "meka.arff", "--json", "a.json")[0] == 0
+    assert run("evaluate", "a.model", "meka.arff", "--json", "a.json").status == 0
 
 
-def test_numeric_columns_can_be_categorical(photos, capsys):
-    columns = {**rows(), "size": [str(n % 3) for n in range(N_ROWS)]}
-    write_csv("photos.csv", columns)
-    assert run(capsys, *FIT, "3", "--categorical", "size", "--method", "pairwise")[0] == 0
-    assert load_model("photos.model").kinds == ("category", "text")
-    assert run(capsys, "predict", "photos.model", "photos.csv", "--out", "p.csv")[0] == 0
+# predict
 
 
-def test_evaluate_a_model(model, capsys):
-    status, printed, _ = run(capsys, "evaluate", "photos.model", "new.csv", "--json", "e.json")
-    assert status == 0
-    with open("e.json") as file:
-        found = json.load(file)
-    assert run(capsys, "predict", "photos.model", "new.csv", "--out", "p.csv")[0] == 0
-    truth = np.column_stack([rows(1)[name] for name in ("sea", "sun", "sand")])
-    predicted = np.array([[int(cell) for cell in row.values()] for row in read_csv("p.csv")])
-    assert found["losses"]["hamming"] == hamming_loss(truth, predicted)
-    assert f"{found['losses']['hamming']:.4f}" in printed
-    assert found["labels"]["sun"]["rows"] == truth[:, 1].sum()
-    assert found["labels"]["sun"]["predicted"] == predicted[:, 1].sum()
-    assert found["labels"]["sun"]["recall"] == predicted[truth[:, 1] == 1, 1].mean()
-    assert found["sha256"] == model.sha256
+def test_predictions_do_not_depend_on_further_columns_or_the_format(run, photos, model):
+    ran = run("predict", model, "new.csv", "--out", "all.csv")
+    assert ran == (0, "wrote all.csv: 60 rows, 2 features, 3 labels\n", "")
+    expected = pd.read_csv("all.csv")
+    assert list(expected) == LABELS
+    saved = load_model(model)
+    rows = pd.read_csv("new.csv")[["size", "hue"]]
+    np.testing.assert_array_equal(expected, saved.predict(rows))
+    fewer = {name: photos.table(1)[name] for name in ("size", "id", "hue")}
+    photos.write("fewer.csv", fewer)
+    assert run("predict", model, "fewer.csv", "--out", "p.csv.gz", "--keep", "id").status == 0
+    found = pd.read_csv("p.csv.gz", dtype={"id": str})
+    assert found.pop("id").tolist() == fewer["id"]
+    pd.testing.assert_frame_equal(found, expected)
+    save_file(load_table("new.csv", 3), "new.arff")
+    assert run("predict", model, "new.arff", "--out", "arff.csv").status == 0
+    pd.testing.assert_frame_equal(pd.read_csv("arff.csv"), expected)
+    assert run("predict", model, "new.csv", "--proba", "--out", "scores.csv").status == 0
+    np.testing.assert_allclose(pd.read_csv("scores.csv"), saved.predict_proba(rows), rtol=1e-12)
 
 
-def test_evaluate_a_method_by_cross_validation(photos, capsys):
+def test_unknown_columns_are_an_error_unless_they_are_kept(run, photos, model):
+    photos.write("more.csv", {**photos.table(1), "name": ["x"] * N_ROWS})
+    ran = run("predict", model, "more.csv", "--out", "p.csv")
+    assert ran.status == 2
+    assert "also has 'name'" in ran.err
+    assert run("predict", model, "more.csv", "--keep", "name", "--out", "p.csv").status == 0
+
+
+def test_parquet_in_and_out(run, photos, model):
+    pytest.importorskip("pyarrow", reason="needs pip install 'pairmend[parquet]'")
+    frame = pd.read_csv("new.csv", dtype={"id": str})
+    frame.to_parquet("new.parquet")
+    assert run("predict", model, "new.csv", "--out", "p.csv", "--keep", "id").status == 0
+    assert run("predict", model, "new.parquet", "--out", "p.parquet", "--keep", "id").status == 0
+    expected = pd.read_csv("p.csv", dtype={"id": str})
+    pd.testing.assert_frame_equal(pd.read_parquet("p.parquet"), expected, check_dtype=False)
+
+
+def test_standard_input_and_output(run, photos, monkeypatch):
+    content = Path("photos.csv").read_bytes()
+
+    def piped(*words):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return run(*words)
+
+    words = ("fit", "-", "--ignore", "id", "--labels", "3", "--model", "m.model", *QUICK)
+    assert piped(*words) == (0, "", "")
+    words = ("predict", "m.model", "-", "--out", "-", "--keep", "id")
+    ran = piped(*words)
+    assert ran.out.splitlines()[0] == "id,sea,sun,sand"
+    assert len(ran.out.splitlines()) == N_ROWS + 1
+    # and through pipes
+    command = [sys.executable, "-m", "pairmend", *words]
+    done = subprocess.run(command, input=content, capture_output=True, check=True)
+    assert done.stdout.decode().splitlines() == ran.out.splitlines()
+    assert piped("predict", "m.model", "-", "--out", "-", "--max-bytes", "100").status == 2
+
+
+def tagged(photos, seed, separator, name="genres"):
+    """Return a table with a column of tags in place of label columns."""
+    columns = photos.table(seed)
+    Y = zip(columns.pop("sea"), columns.pop("sun"), columns.pop("sand"), strict=True)
+    cells = [separator.join(np.array(LABELS)[np.array(row) > 0]) for row in Y]
+    return {"hue": columns["hue"], "size": columns["size"], name: cells}
+
+
+def test_tags_from_file_to_predictions(run, photos):
+    photos.write("tags.csv", tagged(photos, 0, "|"))
+    columns = tagged(photos, 1, "|")
+    photos.write(
+        "more.csv", {name: [*c, "fog" if name == "genres" else ""] for name, c in columns.items()}
+    )
+    words = (
+        "fit",
+        "tags.csv",
+        "--tags",
+        "genres",
+        "--separator",
+        "|",
+        "--model",
+        "m.model",
+        *QUICK,
+    )
+    assert run(*words).status == 0
+    assert load_model("m.model").label_names == ("sand", "sea", "sun")
+    words = ("evaluate", "m.model", "more.csv", "--separator", "|", "--json", "e.json")
+    assert "fog" in run(*words).err
+    labels = {each["label"]: each for each in json.loads(Path("e.json").read_text())["labels"]}
+    assert labels["sun"]["rows"] == sum(photos.table(1)["sun"])
+    # The output has names of tags.
+    assert run("predict", "m.model", "more.csv", "--out", "p.csv").status == 0
+    found = pd.read_csv("p.csv", keep_default_na=False)
+    expected = load_model("m.model").predict(pd.read_csv("more.csv")[["hue", "size"]])
+    assert list(found) == ["genres"]
+    assert ["sun" in cell.split("|") for cell in found["genres"]] == (expected[:, 2] == 1).tolist()
+    # A column of tags with another name, and another separator.
+    photos.write("renamed.csv", tagged(photos, 1, ";", name="kinds"))
+    assert run("evaluate", "m.model", "renamed.csv").status == 2
+    words = ("evaluate", "m.model", "renamed.csv", "--tags", "kinds", "--separator", ";")
+    assert run(*words, "--json", "f.json").status == 0
+    of_columns = photos.table(1)
+    photos.write("columns.csv", {name: of_columns[name] for name in ("hue", "size", *LABELS)})
+    assert run("fit", "columns.csv", "--labels", "3", "--model", "c.model", *QUICK).status == 0
+    by_tags, by_columns = (
+        json.loads(run("evaluate", "c.model", *words, "--json", "-").out)["losses"]["c.model"]
+        for words in (["renamed.csv", "--tags", "kinds", "--separator", ";"], ["columns.csv"])
+    )
+    assert by_tags == by_columns
+
+
+# evaluate
+
+
+def test_evaluate_a_model(run, photos, model):
+    ran = run("evaluate", model, "new.csv", "--json", "e.json")
+    found = json.loads(Path("e.json").read_text())
+    assert run("predict", model, "new.csv", "--out", "p.csv").status == 0
+    truth = np.column_stack([photos.table(1)[name] for name in LABELS])
+    predicted = pd.read_csv("p.csv").to_numpy()
+    assert found["losses"]["photos.model"]["hamming"] == [hamming_loss(truth, predicted)]
+    assert f"{hamming_loss(truth, predicted):.3f}" in ran.out
+    for place, label in enumerate(found["labels"]):
+        Y = truth[:, place], predicted[:, place]
+        assert (label["rows"], label["predicted"]) == (Y[0].sum(), Y[1].sum())
+        for score, name in (
+            (precision_score, "precision"),
+            (recall_score, "recall"),
+            (f1_score, "f1"),
+        ):
+            assert label[name] == pytest.approx(score(*Y))
+
+
+def test_evaluate_a_method_by_cross_validation_beside_baselines(run, photos):
     words = ("evaluate", "photos.csv", "--labels", "3", "--ignore", "id", "--folds", "3")
-    status, printed, notes = run(capsys, *words, "--method", "pairwise", "--json", "cv.json")
-    assert status == 0
-    assert "pairwise on 60 rows of photos.csv, 3 folds" in printed
-    assert notes == ""
-    with open("cv.json") as file:
-        loss = json.load(file)["losses"]["hamming"]
-    assert len(loss["folds"]) == 3
-    assert loss["mean"] == pytest.approx(np.mean(loss["folds"]))
-    assert loss["mean"] < 0.5
-    assert f"{loss['mean']:.4f}" in printed
+    ran = run(*words, "--method", "PairwiseClassifier", "--json", "cv.json")
+    assert (ran.status, ran.err) == (0, "")
+    losses = json.loads(Path("cv.json").read_text())["losses"]
+    assert list(losses) == ["PairwiseClassifier", "BinaryRelevance", "most frequent"]
+    means = {name: np.mean(each["hamming"]) for name, each in losses.items()}
+    assert len(losses["PairwiseClassifier"]["hamming"]) == 3
+    assert means["BinaryRelevance"] < means["most frequent"]
+    assert all(f"{mean:.3f}" in ran.out for mean in means.values())
+    assert "most frequent" not in run(*words, *QUICK, "--no-baselines").out
 
 
-def test_the_metric_can_be_chosen(photos, capsys):
-    assert run(capsys, *FIT, "3", "--criterion", "zero_one")[0] == 0
-    assert load_model("photos.model").estimator.criterion == "zero_one"
-
-
-@pytest.mark.parametrize("method", ["mended", "corrected"])
-def test_explain_a_row(photos, capsys, method):
-    assert run(capsys, *FIT, "3", "--method", method)[0] == 0
-    write_csv("one.csv", {"size": ["1", "0.25"], "hue": ["red", "blue"]})
-    words = ("explain", "photos.model", "one.csv", "--row")
-    status, printed, _ = run(capsys, *words, "1")
-    assert status == 0
-    assert printed.startswith("Row 1: ")
-    for name in ("sea", "sun", "sand"):
-        assert name in printed
-    pytest.importorskip("matplotlib")
-    assert run(capsys, *words, "1", "--figure", "one.png")[1] == f"{printed}wrote one.png\n"
-    with open("one.png", "rb") as file:
-        assert file.read(4) == b"\x89PNG"
-    status, _, notes = run(capsys, *words, "2")
-    assert status == 2
-    assert "--row is 2, but one.csv has the rows 0 to 1" in notes
-    assert run(capsys, *FIT, "3", "--method", "pairwise")[0] == 0
-    status, _, notes = run(capsys, *words, "0")
-    assert status == 2
-    assert "is a PairwiseClassifier, which has no explanations" in notes
-
-
-def test_unknown_types_need_the_option_trust(photos, capsys):
-    data = load_table("new.csv", 3)
-    numbers = np.nan_to_num(data.X[:, :2])
-    fitted = PairwiseClassifier(odd_classifiers.Counting()).fit(numbers, data.Y)
-    names = {"feature_names": ["id", "size"], "label_names": data.label_names}
-    save_model(fitted, "odd.model", **names, trusted=[odd_classifiers.Counting])
-    write_csv("two.csv", {"id": ["1"], "size": ["2"]})
-    words = ("predict", "odd.model", "two.csv", "--out", "p.csv")
-    status, _, notes = run(capsys, *words)
-    assert status == 2
-    assert "holds odd_classifiers.Counting, which is not on the list of trusted types" in notes
-    assert notes.strip().endswith("--trust odd_classifiers.Counting")
-    assert run(capsys, *words, "--trust", "odd_classifiers.Counting")[0] == 0
-    save_model(fitted, "odd.model", trusted=[odd_classifiers.Counting])
-    status, _, notes = run(capsys, *words, "--trust", "odd_classifiers.Counting")
-    assert status == 2
-    assert "the model has no names of features" in notes
-
-
-def test_a_changed_model_is_refused(model, capsys):
-    with open("photos.model", "r+b") as file:
-        file.seek(-100, os.SEEK_END)
-        file.write(b"?")
-    for words in (["predict", "--out", "p.csv"], ["evaluate"], ["explain", "--row", "0"]):
-        status, _, notes = run(capsys, words[0], "photos.model", "new.csv", *words[1:])
-        assert status == 2
-        assert "damaged or changed since it was saved" in notes
-    assert not os.path.exists("p.csv")
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -320,137 +305,130 @@ def test_a_changed_model_is_refused(model, capsys):
     [
         (["fit", "nowhere.csv", "--labels", "2", "--model", "m"], "nowhere.csv"),
         (["fit", "photos.csv", "--model", "m"], "name them: --labels"),
-        (["fit", "photos.csv", "--labels", "fog", "--model", "m"], "no columns named 'fog'"),
-        (
-            ["fit", "photos.csv", "--labels", "sea", "--model", "m", "--method", "pairwise"],
-            "pairs need at least two",
-        ),
-        (["fit", "photos.csv", "--labels", "hue", "sea", "--model", "m"], "must be 0 or 1, but is"),
+        (["fit", "photos.csv", "--labels", "fog", "--model", "m"], "fog"),
+        (["fit", "photos.csv", "--labels", "hue", "sea", "--model", "m"], "hue"),
         (["fit", "photos.csv", "--labels", "3", "--model", "no/m"], "cannot write no/m"),
+        (["fit", "photos.csv", "--labels", "3", "--model", "photos.csv"], "is input and output"),
         (["fit", "photos.csv", "--labels", "x.xml", "--model", "m"], "x.xml"),
+        (["fit", "photos.csv", "--labels", "3", "--categorical", "fog", "--model", "m"], "fog"),
+        (["fit", "ids.csv", "--labels", "1", "--model", "m"], "without any feature"),
+        (["fit", "photos.csv", "--labels", "3", "--method", "Dance", "--model", "m"], "'Dance'"),
+        (["fit", "photos.csv", "--labels", "3", "--method", "os.getcwd", "--model", "m"], "fit"),
         (
-            ["fit", "photos.csv", "--labels", "3", "--categorical", "fog", "--model", "m"],
-            "--categorical names ['fog']",
-        ),
-        (
-            ["fit", "photos.csv", "--labels", "3", "--method", "pairwise", "--criterion", "hamming",
-             "--model", "m"],
-            "the method 'pairwise' has no --criterion",
+            ["fit", "photos.csv", "--labels", "3", "--method", "PairwiseClassifier", "--criterion",
+             "hamming", "--model", "m"],
+            "the method 'PairwiseClassifier' has no --criterion",
         ),
         (["predict", "photos.csv", "new.csv", "--out", "p.csv"], "not a model file of pairmend"),
         (["predict", "nowhere.model", "new.csv", "--out", "p.csv"], "nowhere.model"),
         (["predict", "photos.model", "new.csv", "--out", "p.xlsx"], "cannot write p.xlsx"),
         (["predict", "photos.model", "new.csv", "--out", "p.parquet.gz"], "cannot write p.parquet"),
         (["predict", "photos.model", "new.csv", "--out", "no/p.csv"], "there is no folder"),
+        (["predict", "photos.model", "new.csv", "--out", "new.csv"], "is input and output"),
         (["predict", "photos.model", "few.csv", "--out", "p.csv"], "lacks 'hue'"),
-        (
-            ["predict", "photos.model", "bad.csv", "--out", "p.csv"],
-            "column 'size', row 1 is 'big'; expected a number",
-        ),
-        (
-            ["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "fog"],
-            "new.csv has no column named 'fog', which --keep names; it has ",
-        ),
-        (
-            ["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "sea"],
-            "--keep names labels",
-        ),
+        (["predict", "photos.model", "bad.csv", "--out", "p.csv"], "column 'size', row 1 is 'big'"),
+        (["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "fog"], "fog"),
+        (["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "sea"], "names labels"),
         (
             ["predict", "photos.model", "new.csv", "--out", "p.csv", "--sha256", "0"],
             "another model than expected",
         ),
         (["evaluate", "photos.model", "few.csv"], "no columns named 'sun', 'sand'"),
-        (["evaluate", "photos.model", "bad-labels.csv"], "column 'size', row 1 is 'big'"),
-        (["evaluate", "photos.model", "few-labels.csv"], "lacks 'hue'"),
-        (["evaluate", "photos.model", "bare.csv"], "no columns named 'sea', 'sun', 'sand'"),
         (["evaluate", "photos.model", "new.csv", "--labels", "3"], "MODEL is fitted"),
-        (["evaluate", "photos.model", "new.csv", "--method", "pairwise"], "only for fitting"),
-        (["fit", "photos.csv", "--labels", "3", "--model", "photos.csv"], "is input and output"),
-        (["predict", "photos.model", "new.csv", "--out", "new.csv"], "is input and output"),
+        (["evaluate", "photos.model", "new.csv", "--method", "MLkNN"], "only for fitting"),
         (["evaluate", "photos.csv", "--labels", "3", "--trust", "x"], "are for a model file"),
+        (["evaluate", "few.csv", "--labels", "1"], "folds"),
     ],
 )  # fmt: skip
-def test_errors_have_a_message_and_write_no_file(model, capsys, words, message):
-    write_csv("few.csv", {"size": ["1"], "sea": ["1"]})
-    write_csv("bad.csv", {"size": ["1", "big"], "hue": ["red", "red"]})
-    write_csv("bare.csv", {"size": ["1"], "hue": ["red"]})
-    labels = {name: ["1", "0"] for name in ("sea", "sun", "sand")}
-    write_csv("bad-labels.csv", {"size": ["1", "big"], "hue": ["red", "red"], **labels})
-    write_csv("few-labels.csv", {"size": ["1", "2"], **labels})
+def test_errors_have_a_message_and_write_no_file(run, photos, model, words, message):
+    photos.write("few.csv", {"size": ["1"], "sea": ["1"]})
+    photos.write("bad.csv", {"size": ["1", "big"], "hue": ["red", "red"]})
+    photos.write("ids.csv", {"id": [f"p{n}" for n in range(30)], "sea": [0, 1] * 15})
     before = sorted(os.listdir())
-    status, printed, notes = run(capsys, *words)
-    assert status == 2
-    assert message in notes
-    assert "Traceback" not in notes
-    assert "wrote" not in printed
+    ran = run(*words)
+    assert ran.status == 2
+    assert message in ran.err
+    assert "Traceback" not in ran.err
+    assert "wrote" not in ran.out
     assert sorted(os.listdir()) == before
 
 
-@pytest.mark.parametrize(
-    "words",
-    [["fit", "a.csv"], ["predict", "m"], ["explain", "m", "d", "--row", "-1"], ["evaluate"]],
-)
-def test_invalid_arguments_print_the_usage(words, capsys):
-    with pytest.raises(SystemExit) as caught:
-        main(words)
-    assert caught.value.code == 2
-    assert "usage: pairmend" in capsys.readouterr().err
+def test_a_changed_model_is_refused(run, photos, model):
+    with open(model, "r+b") as file:
+        file.seek(-100, os.SEEK_END)
+        file.write(b"?")
+    for words in (["predict", "--out", "p.csv"], ["evaluate"], ["explain", "--row", "0"]):
+        ran = run(words[0], model, "new.csv", *words[1:])
+        assert ran.status == 2
+        assert "damaged or changed since it was saved" in ran.err
+    assert not os.path.exists("p.csv")
 
 
-def test_a_terminal_shows_a_progress_bar(photos, terminal):
-    words = ["evaluate", "photos.csv", "--labels", "3", "--ignore", "id", "--folds", "2"]
+def test_unknown_types_need_the_option_trust(run, photos):
+    data = load_table("new.csv", 3)
+    numbers = np.nan_to_num(data.X[:, :2])
+    fitted = PairwiseClassifier(odd_classifiers.Counting()).fit(numbers, data.Y)
+    names = {"feature_names": ["id", "size"], "label_names": data.label_names}
+    save_model(fitted, "odd.model", **names, trusted=[odd_classifiers.Counting])
+    photos.write("two.csv", {"id": ["1"], "size": ["2"]})
+    words = ("predict", "odd.model", "two.csv", "--out", "p.csv")
+    ran = run(*words)
+    assert ran.status == 2
+    assert "holds odd_classifiers.Counting, which is not on the list of trusted types" in ran.err
+    assert run(*words, "--trust", "odd_classifiers.Counting").status == 0
+    save_model(fitted, "odd.model", trusted=[odd_classifiers.Counting])
+    ran = run(*words, "--trust", "odd_classifiers.Counting")
+    assert (ran.status, "the model has no feature names" in ran.err) == (2, True)
+
+
+# Progress
+
+
+def test_a_terminal_shows_a_progress_bar_and_the_step_of_a_fit(photos, terminal, monkeypatch):
+    bar = pytest.importorskip("rich.progress").Progress
+    update = bar.update
+
+    def redrawn(self, *args, **kwargs):  # after each update, however short a step is
+        update(self, *args, **kwargs)
+        self.refresh()
+
+    monkeypatch.setattr(bar, "update", redrawn)
     with terminal() as written:
-        assert main([*words, "--method", "pairwise"]) == 0
+        assert main([*FIT, "3", *QUICK[:2]]) == 0
     shown = written.getvalue().decode()
-    assert "cross-validating" in shown
+    assert "fitting 60 rows, 2 features, 3 labels" in shown
+    assert "[BinaryRelevance] trained 3 labels at once" in shown
     assert "━" in shown
 
 
-def test_a_terminal_shows_the_step_of_a_fit(photos, terminal, monkeypatch):
-    bar = pytest.importorskip("rich.progress").Progress
-    monkeypatch.setattr(bar, "update", redrawn(bar.update))
-    with terminal() as written:
-        assert main([*FIT, "3", "--method", "binary-relevance"]) == 0
-    shown = written.getvalue().decode()
-    assert "fitting 60 rows, 2 columns, 3 labels" in shown
-    assert "[BinaryRelevance] trained 3 labels at once" in shown
-
-
-def redrawn(update):
-    """Draw a bar after each update, however short a step is."""
-
-    def updated(bar, *args, **kwargs):
-        update(bar, *args, **kwargs)
-        bar.refresh()
-
-    return updated
-
-
-def test_without_a_terminal_a_line_is_printed_every_few_seconds(photos, capsys, monkeypatch):
+def test_without_a_terminal_a_line_is_printed_every_few_seconds(run, photos, monkeypatch):
     monkeypatch.setattr("pairmend.cli.output.SECONDS_BETWEEN_LINES", 0.01)
     words = ["evaluate", "photos.csv", "--labels", "3", "--ignore", "id", "--folds", "2"]
-    _, _, notes = run(capsys, *words)
-    assert re.search(r"^ 50%  fold 2 of 2, mended: .* \(\d+ s\)$", notes, re.MULTILINE)
-    assert run(capsys, *words, "--quiet")[2] == ""
+    assert re.search(r"^\[MendedClassifier\] .* \(\d+ s\)$", run(*words).err, re.MULTILINE)
+    ran = run(*words, "--quiet")
+    assert ran.err == ""
+    assert "Hamming loss" in ran.out
 
 
 DOCS = Path(__file__).parents[2] / "docs"
 SESSION = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
-def test_the_commands_of_the_documentation_print_its_output(here, capsys, monkeypatch):
+def test_the_commands_of_the_documentation_print_its_output(run, photos, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("photos.csv", "more.csv"):
-        (here / name).write_bytes((DOCS / "photos.csv").read_bytes())
-    (here / "new.csv").write_text("place,hour,blue,name\ncoast,14,0.9,beach.jpg\n")
+        Path(name).write_bytes((DOCS / "photos.csv").read_bytes())
+    Path("new.csv").write_text("place,hour,blue,name
+coast,14,0.9,beach.jpg
+")
     page = (DOCS / "command_line.md").read_text("utf-8")
-    all_printed = ""
+    printed = ""
     for line in SESSION.search(page)[1].splitlines():
-        status, printed, _ = run(capsys, *line.partition("#")[0].split()[2:])
-        assert status == 0, line
-        all_printed += _masked(printed)
+        ran = run(*line.partition("#")[0].split()[2:])
+        assert ran.status == 0, line
+        printed += _masked(ran.out)
     rows = [line for line in page.splitlines() if line.startswith("│")]
-    assert [row for row in rows if _masked(row) not in all_printed] == []
+    assert [row for row in rows if _masked(row) not in printed] == []
 
 
 def _masked(text):
@@ -459,21 +437,16 @@ def _masked(text):
 
 
 @pytest.mark.parametrize(
-    ("package", "words", "extra"),
+    ("package", "words"),
     [
-        ("skops", [*FIT, "3"], "pairmend[models]"),
-        ("skops", ["predict", "photos.model", "new.csv", "--out", "p.csv"], "pairmend[models]"),
-        (
-            "pyarrow",
-            ["predict", "photos.model", "a.parquet", "--out", "p.csv"],
-            "pairmend[parquet]",
-        ),
-        ("pyarrow", ["predict", "photos.model", "new.csv", "--out", "p.parquet"], "[parquet]"),
+        ("skops", [*FIT, "3"]),
+        ("skops", ["predict", "photos.model", "new.csv", "--out", "p.csv"]),
+        ("pyarrow", ["predict", "photos.model", "a.parquet", "--out", "p.csv"]),
+        ("pyarrow", ["predict", "photos.model", "new.csv", "--out", "p.parquet"]),
     ],
 )
-def test_missing_packages_are_named(model, capsys, monkeypatch, package, words, extra):
+def test_missing_packages_are_named(run, photos, model, monkeypatch, package, words):
     monkeypatch.setitem(sys.modules, package, None)
-    status, _, notes = run(capsys, *words)
-    assert status == 2
-    assert f"need {package}, which is not installed: pip install" in notes
-    assert extra in notes
+    ran = run(*words)
+    assert ran.status == 2
+    assert package in ran.err

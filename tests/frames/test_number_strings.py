@@ -48,7 +48,7 @@ def saved_prices(tmp_path):
     pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
     cells = [f"{n},{n % 8}25;{n % 2};{n % 3 // 2}" for n in range(30)]
     (tmp_path / "prices.csv").write_text("\n".join(["price;sea;sun", *cells]))
-    words = ["fit", tmp_path / "prices.csv", "--labels", "2", "--method", "binary-relevance"]
+    words = ["fit", tmp_path / "prices.csv", "--labels", "2", "--method", "BinaryRelevance"]
     assert main([*map(str, words), "--quiet", "--model", str(tmp_path / "m.model")]) == 0
     return load_model(tmp_path / "m.model")
 

@@ -236,7 +236,7 @@ def test_numbers_never_pass_through_text(tmp_path):
     lines = [f"{x:.2f};{int(x > 45)};{int(x < 30)}".replace(".", ",") for x in size]
     (tmp_path / "x.csv").write_text("\n".join(["size;sea;sun", *lines]), encoding="utf-8")
     words = ["fit", tmp_path / "x.csv", "--labels", "2", "--decimal", ",", "--model",
-             tmp_path / "x.model", "--method", "binary-relevance"]  # fmt: skip
+             tmp_path / "x.model", "--method", "BinaryRelevance"]  # fmt: skip
     assert main([*map(str, words)]) == 0
     saved = load_model(tmp_path / "x.model")
     for number in (50.25, 50.125, 1500.5, 1e-7):

@@ -31,7 +31,7 @@ def info(options: argparse.Namespace) -> dict[str, Any]:
     facts = {**asdict(entry), "files": [file.name for file in entry.files]}
     for fact, value in facts.items():
         if value not in (None, "", (), []):
-            show_text(f"{fact}: {', '.join(value) if isinstance(value, (list, tuple)) else value}")
+            show_text(f"{fact}: {value}")
     return facts
 
 

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -78,11 +79,12 @@ def predict(options: argparse.Namespace) -> None:
     if shared := set(columns) & set(outputs):
         raise ValueError(f"--keep names labels, which are always written: {sorted(shared)}")
     frame = pd.DataFrame({**columns, **outputs})
+    as_csv = partial(frame.to_csv, index=False, lineterminator="\n")
     if out == STANDARD:
-        frame.to_csv(sys.stdout, index=False)
+        as_csv(sys.stdout.buffer, mode="wb")
         return
     with replaced(out) as temporary:
-        (frame.to_parquet if is_parquet else frame.to_csv)(temporary, index=False)
+        (partial(frame.to_parquet, index=False) if is_parquet else as_csv)(temporary)
     show_status(f"wrote {out}: {inputs.size_of(data, len(names))}")
 
 
@@ -109,14 +111,15 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
         name: {key: [loss(data.Y[t], found[t]) for t in tests] for key, loss in LOSSES.items()}
         for name, found in predicted.items()
     }
-    (first, found), rows = next(iter(predicted.items())), []
+    rows = []
     for key, title in LOSS_TITLES.items():
-        means = {name: float(np.mean(each[key])) for name, each in losses.items()}
-        rows.append({"less is better": title, **means})
-        if len(tests) > 1:
-            rows[-1][f"deviation of {first}"] = float(np.std(losses[first][key], ddof=1))
-    show_text(f"{first} on {inputs.size_of(data)} of {options.data}")
+        rows.append({"less is better": title})
+        for name, values in losses.items():
+            spread = f" ± {np.std(values[key], ddof=1):.3f}" if len(tests) > 1 else ""
+            rows[-1][name] = f"{np.mean(values[key]):.3f}{spread}"
+    show_text(f"{inputs.size_of(data)} of {options.data}")
     show_table("Losses", rows)
+    found = next(iter(predicted.values()))
     counts = (Y.sum(axis=0).tolist() for Y in (data.Y, found, data.Y * found))
     labels = [
         {

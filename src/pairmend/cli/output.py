@@ -71,9 +71,10 @@ def show_table(title: str, rows: Sequence[Mapping[str, Any]], *, is_result: bool
 
     table = Table(title=Text(title))
     for heading, value in rows[0].items():
-        table.add_column(Text(heading), justify="left" if isinstance(value, str) else "right")
+        justify: Any = "left" if isinstance(value, str) else "right"
+        table.add_column(Text(heading), justify=justify, overflow="fold")
     for row in rows:
-        cells = (f"{v:,.4f}" if isinstance(v, float) else str(v) for v in row.values())
+        cells = (f"{v:,.3f}" if isinstance(v, float) else str(v) for v in row.values())
         table.add_row(*map(Text, cells))
     Console().print(table)
 
