@@ -418,9 +418,7 @@ def test_the_commands_of_the_documentation_print_its_output(run, photos, monkeyp
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("photos.csv", "more.csv"):
         Path(name).write_bytes((DOCS / "photos.csv").read_bytes())
-    Path("new.csv").write_text("place,hour,blue,name
-coast,14,0.9,beach.jpg
-")
+    Path("new.csv").write_text("place,hour,blue,name\ncoast,14,0.9,beach.jpg\n")
     page = (DOCS / "command_line.md").read_text("utf-8")
     printed = ""
     for line in SESSION.search(page)[1].splitlines():
