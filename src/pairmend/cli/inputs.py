@@ -121,11 +121,12 @@ def read_rows(
     keep: Collection[str] = (),
     *,
     labels: bool = False,
+    may_lack: bool = False,
 ) -> tuple[MultiLabelData, dict[str, list[str | None]]]:
-    """Read the features that a model needs, and the texts of further columns.
+    """Read the features that a model needs, and the texts of columns to keep.
 
     With `labels`, the labels are those of the model. Columns that are known not to be features
-    are left out.
+    are left out. Columns to keep may be absent with `may_lack`.
     """
     texts = [*model.text_columns(), *keep]
     tags = getattr(options, "tags", None) or (model.tags.column if model.tags else None)
@@ -134,9 +135,11 @@ def read_rows(
         data = _with_labels(data, model.label_names)
     else:
         data = _read(options, model.label_names if labels else (), categorical=texts)
-    if absent := [name for name in keep if name not in data.feature_names]:
+    if (absent := [name for name in keep if name not in data.feature_names]) and not may_lack:
         raise ValueError(f"{data.name} has no columns named {absent}; it has {data.feature_names}")
-    kept = {name: _texts(data, data.feature_names.index(name)) for name in keep}
+    kept = {
+        name: _texts(data, data.feature_names.index(name)) for name in keep if name not in absent
+    }
     known = {*keep, *model.label_names, *model.left_out, tags} - set(model.feature_names)
     unused = [name for name in data.feature_names if name in known]
     return drop_features(data, unused) if unused else data, kept

@@ -177,7 +177,7 @@ def explain(options: argparse.Namespace) -> list[dict[str, Any]]:
     training, known = None, dict[str, Any]()
     if options.training is not None:
         given = argparse.Namespace(**{**vars(options), "data": options.training})
-        training, known = inputs.read_rows(given, model, keep)
+        training, known = inputs.read_rows(given, model, keep, may_lack=True)
     explained = model.explain(
         replace(data, X=data.X[rows], Y=data.Y[rows]),
         training=training,
