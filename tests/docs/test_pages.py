@@ -1,6 +1,5 @@
 """The pages and examples of the site, without building it."""
 
-import ast
 import importlib.util
 import re
 from importlib import import_module
@@ -55,17 +54,6 @@ def test_the_api_reference_has_every_public_name_once(module):
 
 def test_the_api_reference_has_no_other_module():
     assert set(GROUPS) == {"pairmend", *pairmend._SUBMODULES}
-
-
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_has_a_title_and_asks_a_question(path):
-    text = ast.get_docstring(ast.parse(path.read_text("utf-8")))
-    title, line, empty, *rest = text.splitlines()
-    assert set(line) == {"="}
-    assert len(line) == len(title)
-    assert empty == ""
-    first = "\n".join(rest).split("\n\n")[0]
-    assert "?" in title + first
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
