@@ -117,8 +117,9 @@ def test_workflows_call_targets_that_exist():
 
 def test_workflows_test_every_version_of_python():
     minor = [int(n) for n in re.findall(r"Python :: 3\.(\d+)", read("pyproject.toml"))]
+    for n in minor:
+        assert f'python: "3.{n}"' in read(".github/workflows/tests.yml")
     listed = ", ".join(f'"3.{n}"' for n in minor)
-    assert f"python: [{listed}]" in read(".github/workflows/tests.yml")
     assert f"VERSIONS = [{listed}]" in read("noxfile.py")
     assert PROJECT["project"]["requires-python"] == f">=3.{minor[0]}"
 
