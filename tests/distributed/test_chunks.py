@@ -6,7 +6,6 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
-from sklearn.neural_network import MLPClassifier
 
 from pairmend import (
     CorrectedPairwiseClassifier,
@@ -36,7 +35,6 @@ BY_BLOCKS = {
     "mended naive Bayes": MendedClassifier(
         RandomSubspaceNB(3), cv=3, max_landmarks=20, random_state=0
     ),
-    "mended network": MendedClassifier(MLPClassifier((3,)), cv=2, random_state=0),
     "threshold": ThresholdedClassifier(BinaryRelevance(SGD, random_state=0), random_state=0),
 }
 
@@ -92,8 +90,6 @@ def fitted(clf, form, weights, chunks):
     + [(name, "frame") for name in ("voting", "corrected", "relevance", "mended naive Bayes")],
 )
 def test_training_by_blocks_does_not_depend_on_chunks(name, form, weighted):
-    if weighted and name == "mended network":
-        pytest.skip("takes no weights")
     weights = np.random.RandomState(1).choice([0, 1, 2.5], 60) if weighted else None
     expected, *others = (fitted(BY_BLOCKS[name], form, weights, chunks) for chunks in CHUNKS)
     for proba in others:

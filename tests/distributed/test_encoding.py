@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from pairmend import MendedClassifier, RandomSubspaceNB
-from pairmend.mended.rows import SparseRows
 
 da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")
 
@@ -80,15 +78,3 @@ def test_mended_equals_local_fit(X, base, scaling, weighted):
     np.testing.assert_allclose(ours.predict_proba(X), local.predict_proba(X), rtol=0, atol=1e-9)
     assert (ours._row_encoder.sparse_rows is None) == (local._row_encoder.sparse_rows is None)
     assert ours._row_encoder.sparse_for_base == local._row_encoder.sparse_for_base
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8", "bool"])
-def test_form_of_rows_does_not_depend_on_their_density(dtype):
-    encoder = SparseRows(np.full(N_FEATURES, 2.0))
-    for share in (0.01, 0.9):
-        X = mostly_zeros(share).astype(dtype)
-        if np.issubdtype(dtype, np.floating):
-            X[0, 0] = np.nan
-        rows = encoder.encode(X)
-        assert sparse.issparse(rows)
-        np.testing.assert_array_equal(rows.toarray(), np.where(np.isnan(X), 2, X))

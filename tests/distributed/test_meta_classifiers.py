@@ -8,26 +8,22 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import KFold
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from pairmend import (
     CorrectedPairwiseClassifier,
     MendedClassifier,
-    PairwiseClassifier,
     RandomSubspaceNB,
     ThresholdedClassifier,
 )
-from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN
+from pairmend.baselines import BinaryRelevance, LabelPowerset, MLkNN
 from pairmend.persistence import load_model, save_model
 
 da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")
 dd = pytest.importorskip("dask.dataframe", reason="needs pip install 'pairmend[dask]'")
 
 from pairmend import distributed  # noqa: E402
-from pairmend.distributed import base_training  # noqa: E402
 
 TOLERANCE = 1e-9
 CHUNKS = (30, 7, 1, 42)  # of the 80 rows
@@ -131,7 +127,7 @@ def test_mended_with_all_rows_as_landmarks_and_overlapping_test_parts(data):
     assert_same_correction(ours, expected)
 
 
-@pytest.mark.parametrize("base", [BY_BLOCKS, RandomSubspaceNB(5), LOGISTIC, "auto"])
+@pytest.mark.parametrize("base", [BY_BLOCKS, RandomSubspaceNB(5), "auto"])
 def test_folds_are_those_of_a_local_fit(base, data):
     X, Y, weights = data
     clf = MendedClassifier(base, cv=3, max_landmarks=30, random_state=0)
@@ -139,17 +135,6 @@ def test_folds_are_those_of_a_local_fit(base, data):
     ours = distributed.fit(clf, in_chunks(X), in_chunks(Y), sample_weight=weights)
     assert_same(ours, expected, X)
     assert_same_correction(ours, expected)
-
-
-def test_mended_takes_a_splitter_and_classes(data):
-    X, Y, _ = data
-    y = np.array(["red", "green", "blue"])[Y[:, 0] + Y[:, 1]]
-    cv = KFold(3, shuffle=True, random_state=0)
-    clf = MendedClassifier(BinaryRelevance(BY_BLOCKS), cv=cv, random_state=0)
-    expected = clone(clf).fit(X, y)
-    ours = distributed.fit(clf, in_chunks(X), in_chunks(y))
-    assert_same(ours, expected, X)
-    np.testing.assert_array_equal(distributed.predict(ours, in_chunks(X)), expected.predict(X))
 
 
 def test_fitted_mended_is_saved_and_predicts_by_blocks(data, tmp_path):
@@ -164,26 +149,13 @@ def test_fitted_mended_is_saved_and_predicts_by_blocks(data, tmp_path):
     np.testing.assert_array_equal(clf.validation_indices_, np.arange(len(X)))
 
 
-def test_rows_that_exceed_the_memory_of_a_worker_raise(data, monkeypatch):
-    X, Y, _ = data
-    monkeypatch.setattr(base_training, "_workers", lambda: [{"memory_limit": 8000}])
-    for clf in (MendedClassifier(LOGISTIC), LabelPowerset(), MLkNN()):
-        # 80 rows of 6 floats and 5 bools, twice
-        with pytest.raises(MemoryError, match=r"all 80 rows .* 7.9e-06 GiB .* 7.5e-06 GiB"):
-            distributed.fit(clf, in_chunks(X), in_chunks(Y))
-    distributed.fit(BinaryRelevance(BY_BLOCKS), in_chunks(X), in_chunks(Y))
-    monkeypatch.setattr(base_training, "_workers", lambda: [{"memory_limit": 9000}])
-    distributed.fit(BinaryRelevance(LOGISTIC), in_chunks(X), in_chunks(Y))
-
-
 @pytest.mark.parametrize(
     ("estimator", "weighted"),
     [
-        (BinaryRelevance(LOGISTIC), False),
         (BinaryRelevance(LOGISTIC), True),
         (BinaryRelevance(BY_BLOCKS), True),
-        (MLkNN(3), False),
         (CorrectedPairwiseClassifier(random_state=0), False),  # its partial_fit is not used
+        (OneVsRestClassifier(GaussianNB()), False),  # nor that of indicators
     ],
 )
 def test_thresholded_equals_local_fit(estimator, weighted, data):
@@ -196,25 +168,13 @@ def test_thresholded_equals_local_fit(estimator, weighted, data):
     assert ours.threshold_.__dict__ == pytest.approx(expected.threshold_.__dict__)
 
 
-def test_thresholded_draws_folds_and_takes_classes(data):
-    X, Y, _ = data
-    clf = ThresholdedClassifier(BinaryRelevance(BY_BLOCKS), cv=3, random_state=0)
-    ours = distributed.fit(clf, in_chunks(X), in_chunks(Y))
-    assert abs(ours.predict(X).sum() - Y.sum()) < 0.2 * Y.sum()
-    y = Y[:, 0] + Y[:, 1]
-    expected = clone(clf).fit(X, y)
-    assert_same(distributed.fit(clf, in_chunks(X), in_chunks(y)), expected, X)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     "clf",
     [
-        BinaryRelevance(LOGISTIC),
         BinaryRelevance(BY_BLOCKS),
         BinaryRelevance(random_state=0),  # RandomSubspaceNB
         LabelPowerset(DecisionTreeClassifier(max_depth=3), random_state=0),
-        ClassifierChainEnsemble(LOGISTIC, n_chains=2, random_state=0),
     ],
 )
 def test_baselines_equal_local_fits(clf, weighted, data):
@@ -226,21 +186,7 @@ def test_baselines_equal_local_fits(clf, weighted, data):
     assert_same(ours, expected, X)
 
 
-@pytest.mark.parametrize("kind", ["frame", "sparse"])
-def test_naive_bayes_from_sums_over_blocks(kind, data, monkeypatch):
-    monkeypatch.setattr(
-        base_training, "_workers", lambda: [{"memory_limit": 1}]
-    )  # no rows are gathered
-    X, Y, _ = data
-    local, rows, labels = collections(kind, X, Y)
-    ours = distributed.fit(BinaryRelevance(random_state=0), rows, labels)
-    expected = BinaryRelevance(random_state=0).fit(local, Y)
-    np.testing.assert_array_equal(ours.classes_, list("stuvw") if kind == "frame" else range(5))
-    assert_same(ours, expected, local)
-
-
-def test_block_by_block_is_one_partial_fit_for_each_block(data, monkeypatch):
-    monkeypatch.setattr(base_training, "BLOCKS_AT_ONCE", 3)
+def test_block_by_block_is_one_partial_fit_for_each_block(data):
     X, Y, _ = data
     base = SGDClassifier(loss="log_loss", random_state=0)
     ours = distributed.fit(BinaryRelevance(base), in_chunks(X), in_chunks(Y))
@@ -255,41 +201,27 @@ def test_block_by_block_is_one_partial_fit_for_each_block(data, monkeypatch):
 
 def test_invalid_arguments_raise_and_leave_an_earlier_fit(data):
     X, Y, weights = data
-    rows, labels = in_chunks(X), in_chunks(Y)
+    rows, labels, given = in_chunks(X), in_chunks(Y), {"sample_weight": weights}
     clf = MendedClassifier(LOGISTIC, cv=SPLITS, random_state=0).fit(X, Y)
     before = clf.predict_proba(X)
-    with pytest.raises(ValueError, match="MLkNN takes no sample_weight"):
-        distributed.fit(MLkNN(), rows, labels, sample_weight=weights)
     twice = [(np.repeat(train, 2), test) for train, test in SPLITS]
-    with pytest.raises(ValueError, match="same row several times"):
-        distributed.fit(MendedClassifier(BY_BLOCKS, cv=twice), rows, labels)
-    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
-        distributed.fit(clf, rows, labels, sample_weight=weights - 1)
-    with pytest.raises(ValueError, match="81 folds need at least as many samples, got 80"):
-        distributed.fit(clone(clf).set_params(cv=81), rows, labels)
-    with pytest.raises(ValueError, match="criterion='nothing' is neither"):
-        distributed.fit(clone(clf).set_params(criterion="nothing"), rows, labels)
-    with pytest.raises(ValueError, match="at least 2 rows"):
-        distributed.fit(clone(clf).set_params(cv=[(range(5), [7])]), rows, labels)
-    with pytest.raises(ValueError, match="SGDOneSample takes no sample_weight in partial_fit"):
-        distributed.fit(BinaryRelevance(SGDOneSample()), rows, labels, sample_weight=weights)
-    for wrapped in (
-        BinaryRelevance(SGDClassifier()),
-        ThresholdedClassifier(BinaryRelevance(SGDClassifier())),
+    for refused, params, message in (
+        (MLkNN(), given, "MLkNN takes no sample_weight"),
+        (MendedClassifier(BY_BLOCKS, cv=twice), {}, "same row several times"),
+        (clf, {"sample_weight": weights - 1}, "Negative values in data passed"),
+        (clone(clf).set_params(cv=81), {}, "81 folds need at least as many samples, got 80"),
+        (BinaryRelevance(SGDOneSample()), given, "takes no sample_weight in partial_fit"),
+        (BinaryRelevance(SGDClassifier()), {}, "SGDClassifier has no predict_proba"),
     ):
-        with pytest.raises(ValueError, match="SGDClassifier has no predict_proba"):
-            distributed.fit(wrapped, rows, labels)
+        with pytest.raises(ValueError, match=message):
+            distributed.fit(refused, rows, labels, **params)
     with pytest.raises(ValueError, match="0 rows in all its blocks"):
         distributed.fit(clf, rows[:0], labels[:0])
     with pytest.raises(ValueError, match="y must hold 0 and 1 only"):
         distributed.fit(clf, rows, labels * 2)
     np.testing.assert_array_equal(clf.predict_proba(X), before)
-
-
-def test_n_jobs_without_effect_warns(data):
-    X, Y, _ = data
     with pytest.warns(UserWarning, match="n_jobs=2 has no effect on training by blocks"):
-        distributed.fit(BinaryRelevance(BY_BLOCKS, n_jobs=2), in_chunks(X), in_chunks(Y))
+        distributed.fit(BinaryRelevance(BY_BLOCKS, n_jobs=2), rows, labels)
 
 
 class SGDOneSample(SGDClassifier):
@@ -298,102 +230,3 @@ class SGDOneSample(SGDClassifier):
     def partial_fit(self, X, y, classes=None): ...
 
     def predict_proba(self, X): ...
-
-
-def test_a_base_of_all_labels_with_partial_fit(data):
-    X, Y, _ = data
-    base = MLPClassifier((3,), random_state=0)
-    clf = MendedClassifier(base, cv=SPLITS[:2], random_state=0)
-    ours = distributed.fit(clf, in_chunks(X), in_chunks(Y))
-    reference = clone(base)
-    for part in BLOCKS:
-        reference.partial_fit(X[part], Y[part], classes=np.arange(5))
-    np.testing.assert_array_equal(ours.estimator_.predict_proba(X), reference.predict_proba(X))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_one_classifier_for_each_output_with_partial_fit(weighted, data, monkeypatch):
-    monkeypatch.setattr(
-        base_training, "_workers", lambda: [{"memory_limit": 1}]
-    )  # no rows are gathered
-    X, Y, weights = data
-    base = MultiOutputClassifier(SGDClassifier(loss="log_loss", random_state=0))
-    params = {"sample_weight": weights} if weighted else {}
-    clf = ThresholdedClassifier(base, cv=SPLITS[:2])
-    ours = distributed.fit(clf, in_chunks(X), in_chunks(Y), **params)
-    present = weights > 0 if weighted else np.ones(80, dtype=bool)
-    for label, model in enumerate(ours.estimator_.estimators_):
-        reference = clone(base.estimator)
-        for part in BLOCKS:
-            rows = part[present[part]]
-            own = {name: values[rows] for name, values in params.items()}
-            if len(rows):
-                reference.partial_fit(X[rows], Y[rows, label], classes=[0, 1], **own)
-        np.testing.assert_array_equal(model.coef_, reference.coef_)
-
-
-class IndicatorTree(DecisionTreeClassifier):
-    """A classifier of all labels whose partial_fit has a convention of its own."""
-
-    def partial_fit(self, X, y, label_names=None):
-        raise AssertionError("partial_fit is not called")
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [IndicatorTree(max_depth=3), OneVsRestClassifier(GaussianNB())],  # both have partial_fit
-)
-def test_rows_are_gathered_for_an_unknown_partial_fit_of_all_labels(estimator, data):
-    X, Y, _ = data
-    Y = Y[:, :4]  # without the constant label
-    clf = ThresholdedClassifier(estimator, cv=SPLITS)
-    expected = clone(clf).fit(X, Y)
-    assert_same(distributed.fit(clf, in_chunks(X), in_chunks(Y)), expected, X)
-
-
-class FailsWith(DecisionTreeClassifier):
-    """A classifier that cannot be trained on this number of rows."""
-
-    def __init__(self, n_rows=0):
-        super().__init__()
-        self.n_rows = n_rows
-
-    def fit(self, X, y, sample_weight=None):
-        if len(X) == self.n_rows:
-            raise ValueError("too many rows")
-        return super().fit(X, y, sample_weight)
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "notes"),
-    [
-        (80, []),  # the training on all rows is no cross-fitting
-        (54, ["while cross-fitting the probabilities of labels on 54 of 80 rows."]),
-    ],
-)
-def test_notes_on_errors_in_training(n_rows, notes, data):
-    X, Y, _ = data
-    clf = MendedClassifier(FailsWith(n_rows), cv=SPLITS)
-    with pytest.raises(ValueError, match="too many rows") as caught:
-        distributed.fit(clf, in_chunks(X), in_chunks(Y))
-    assert getattr(caught.value, "__notes__", []) == notes
-
-
-def test_strings_in_a_frame_raise(data):
-    X, Y, _ = data
-    frame = as_frame(X).assign(b="much")
-    labels = dd.from_pandas(pd.DataFrame(Y), npartitions=3)
-    with pytest.raises(ValueError, match="categories of column 'b' are not known"):
-        distributed.fit(BinaryRelevance(), dd.from_pandas(frame, npartitions=3), labels)
-
-
-@pytest.mark.parametrize(
-    "clf", [MendedClassifier(RandomSubspaceNB()), BinaryRelevance(), PairwiseClassifier()]
-)
-def test_more_categories_than_are_used_raise(clf, data):
-    X, Y, _ = data
-    frame = as_frame(X)
-    frame["b"] = pd.Categorical(np.arange(80) % 3, categories=np.arange(101))
-    labels = dd.from_pandas(pd.DataFrame(Y), npartitions=3)
-    with pytest.raises(ValueError, match="Column 'b' has 101 categories"):
-        distributed.fit(clf, dd.from_pandas(frame, npartitions=3), labels)

@@ -9,11 +9,8 @@ from typing import Any
 import dask
 import numpy as np
 from dask import delayed
-from dask.sizeof import sizeof
 from joblib import parallel_config
 from sklearn.base import clone
-from sklearn.multioutput import MultiOutputClassifier
-from sklearn.neural_network import MLPClassifier
 from sklearn.utils import check_random_state
 
 from distributed import Client
@@ -35,25 +32,16 @@ from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.mended.rows import RowEncoder
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
-BLOCKS_AT_ONCE = 16
-"""Blocks between two copies of the models in this process. If a worker dies, training continues
-from the last copy."""
-COPIES = 2
-"""Copies of all rows in the memory of a worker that trains on gathered rows: the rows, and those of
-a split."""
 
-
-def is_trained_by_blocks(model: Any, n_labels: int) -> bool:
+def is_trained_by_blocks(model: Any) -> bool:
     """Return whether a classifier is trained without all rows in the memory of a worker.
 
-    Of the classifiers of all labels, only those are for which `_classes_of_labels` has the
-    `classes` of ``partial_fit``. Other classes of scikit-learn do not define them, and
+    It must have a base classifier for each label, with ``partial_fit`` or in closed form. For
+    indicators of all labels, scikit-learn does not define the `classes` of ``partial_fit``, and
     ``partial_fit`` of this library's classifiers keeps rows.
     """
-    part = _trained_part(model)
-    if part is model:
-        return _classes_of_labels(model, n_labels) is not None
-    return hasattr(part, "partial_fit") or type(part) is RandomSubspaceNB
+    base = _trained_part(model)
+    return base is not model and (hasattr(base, "partial_fit") or type(base) is RandomSubspaceNB)
 
 
 def train_by_blocks(
@@ -77,10 +65,7 @@ def train_by_blocks(
             for part, labels in zip(parts, varying, strict=True)
         ]
     else:
-        has_all = base is model
-        trained = _train_in_turn(base, rows, encoder, parts, None if has_all else varying)
-        if has_all:
-            return [models[0] for models in trained]
+        trained = _train_in_turn(base, rows, encoder, parts, varying)
     fitted = []
     for models, labels, part in zip(trained, varying, parts, strict=True):
         share = smoothed_share(Y[part], rows.all_weights[part])
@@ -94,15 +79,6 @@ def train_by_blocks(
     return fitted
 
 
-def _classes_of_labels(model: Any, n_labels: int) -> Any:
-    """Return the `classes` of ``partial_fit`` with indicators of labels, None if unknown."""
-    if isinstance(model, MLPClassifier) and n_labels > 1:
-        return np.arange(n_labels)
-    if isinstance(model, MultiOutputClassifier):
-        return [np.array([0, 1])] * n_labels
-    return None
-
-
 def _trained_part(model: Any) -> Any:
     """Return the classifier that is trained: that of each label, if there is one."""
     if isinstance(model, PerLabelClassifier):
@@ -111,46 +87,29 @@ def _trained_part(model: Any) -> Any:
 
 
 def _train_in_turn(
-    base: Any,
-    rows: Rows,
-    encoder: RowEncoder,
-    parts: list[IntArray],
-    labels: list[IntArray] | None,
+    base: Any, rows: Rows, encoder: RowEncoder, parts: list[IntArray], labels: list[IntArray]
 ) -> list[list[Any]]:
-    """Train on one block after the other, all parts in one pass.
-
-    Each of a part's `labels` has a model; None means one model of all labels.
-    """
+    """Train a model for each of a part's labels on one block after the other, in one pass."""
     takes_weights = "sample_weight" in signature(base.partial_fit).parameters
     if rows.weights is not None and not takes_weights:
         raise ValueError(
             f"The base classifier {type(base).__name__} takes no sample_weight in partial_fit. "
             "Choose one that does."
         )
-    n_models = [1] * len(parts) if labels is None else [len(own) for own in labels]
-    trained = [[clone(base) for _ in range(n)] for n in n_models]
-    encode, blocks = as_task(encoder), [rows.choose(part) for part in parts]
-    for start in range(0, max(map(len, blocks)), BLOCKS_AT_ONCE):
-        chains = [as_task(models) for models in trained]
-        for part, own in enumerate(blocks):
-            for block in own[start : start + BLOCKS_AT_ONCE]:
-                of_part = None if labels is None else labels[part]
-                chains[part] = delayed(_continue)(chains[part], of_part, block, encode)
-        trained = list(dask.compute(*chains))
-    return trained
+    encode, chains = as_task(encoder), []
+    for part, own in zip(parts, labels, strict=True):
+        chain = as_task([clone(base) for _ in own])
+        for block in rows.choose(part):
+            chain = delayed(_continue)(chain, own, block, encode)
+        chains.append(chain)
+    return list(dask.compute(*chains))
 
 
-def _continue(
-    models: list[Any], labels: IntArray | None, block: Block, encoder: RowEncoder
-) -> list[Any]:
+def _continue(models: list[Any], labels: IntArray, block: Block, encoder: RowEncoder) -> list[Any]:
     """Return copies of models that are trained on further rows; a task may be repeated."""
     models, Y = deepcopy(models), block.Y.astype(np.int64)
     X, _ = encoder.encode(block.X)
     params = {} if block.weights is None else {"sample_weight": block.weights}
-    if labels is None:
-        classes = _classes_of_labels(models[0], Y.shape[1])
-        models[0].partial_fit(X, Y, classes=classes, **params)
-        return models
     for model, label in zip(models, labels, strict=True):
         model.partial_fit(X, Y[:, label], classes=np.array([0, 1]), **params)
     return models
@@ -161,13 +120,14 @@ def fit_on_worker(classifier: Any, rows: Rows, sample_weight: FloatArray | None)
 
     With `n_jobs`, what it would run in processes is distributed over the workers.
     """
-    workers = _workers()
-    _check_memory(classifier, rows, workers)
-    is_distributed = bool(workers) and getattr(classifier, "n_jobs", None) is not None
+    try:
+        is_distributed = Client.current() is not None and classifier.get_params().get("n_jobs")
+    except ValueError:  # there is no cluster
+        is_distributed = False
     params = {} if sample_weight is None else {"sample_weight": sample_weight}
     target = replace(rows.target, Y=rows.target.Y[:0])
     given = as_task(classifier), rows.blocks, as_task(target), as_task(params)
-    return delayed(_fit_here)(*given, is_distributed).compute()
+    return delayed(_fit_here)(*given, bool(is_distributed)).compute()
 
 
 def _fit_here(
@@ -184,35 +144,3 @@ def _fit_here(
     if target.multilabel:
         fitted.classes_ = target.classes  # the names of the columns
     return fitted
-
-
-def _workers() -> list[dict[str, Any]]:
-    """Return descriptions of the current cluster's workers; none without a cluster."""
-    try:
-        return [*Client.current().scheduler_info(n_workers=-1)["workers"].values()]
-    except ValueError:
-        return []
-
-
-def _check_memory(classifier: Any, rows: Rows, workers: list[dict[str, Any]]) -> None:
-    """Raise an error if all rows do not fit into the memory of each worker, by an estimate.
-
-    The size of a row is that in the first block.
-    """
-    limits = [worker["memory_limit"] for worker in workers if worker.get("memory_limit")]
-    if not limits:
-        return
-    size = delayed(_n_bytes)(rows.blocks[0]).compute() / min(len(rows), rows.size)
-    needed, limit = COPIES * size * len(rows), min(limits)
-    if needed > limit:
-        raise MemoryError(
-            f"Training {type(classifier).__name__} needs all {len(rows)} rows on one worker, "
-            f"about {needed / 2**30:.2g} GiB with a copy of the training part, but a worker has "
-            f"{limit / 2**30:.2g} GiB. Choose a base classifier with partial_fit, such as "
-            "SGDClassifier(loss='log_loss'), for a classifier that is trained block by block, or "
-            "workers with more memory."
-        )
-
-
-def _n_bytes(block: Block) -> int:
-    return int(sizeof(block.X) + sizeof(block.Y))

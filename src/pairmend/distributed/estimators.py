@@ -76,13 +76,11 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
     - A classifier with ``partial_fit``, such as ``SGDClassifier(loss="log_loss")``, in
       :class:`~pairmend.MendedClassifier`, :class:`~pairmend.baselines.BinaryRelevance`, and
       :class:`~pairmend.ThresholdedClassifier` of a BinaryRelevance: it is trained block by block,
-      in one pass. A classifier of all labels is trained so if it is an ``MLPClassifier`` or a
-      ``MultiOutputClassifier`` of scikit-learn.
+      in one pass.
     - Everything else, the default of :class:`~pairmend.MendedClassifier` included, is fitted by its
-      own ``fit`` on a worker, which needs all rows in memory, and a copy of those it trains on. If
-      an estimate of their size exceeds the memory limit of a worker, a MemoryError is raised before
-      training. The result is that of a local fit. With `n_jobs`, joblib distributes the trainings
-      over the workers.
+      own ``fit`` on a worker, which needs all rows in memory, and a copy of those it trains on. The
+      result is that of a local fit. With `n_jobs`, joblib distributes the trainings over the
+      workers.
 
     Parameters
     ----------
@@ -235,18 +233,18 @@ def predict_proba(classifier: MultiLabelClassifier, X: Any) -> Any:
 
 def _fit_by_blocks(classifier: Any, rows: Rows) -> Any:
     """Return the function that fits a classifier block by block; None if it needs all rows."""
-    kind, base, n_labels = type(classifier), classifier._base_classifier(), len(rows.target.classes)
+    kind, base = type(classifier), classifier._base_classifier()
     if kind in PAIRWISE:
         return _fit_pairwise if type(base) is RandomSubspaceNB else None
     if kind is MendedClassifier and not is_auto(classifier.estimator):
-        function, model = _fit_mended, for_all_labels(base, n_labels)
+        function, model = _fit_mended, for_all_labels(base, len(rows.target.classes))
     elif kind is ThresholdedClassifier and rows.target.multilabel:
         function, model = _fit_thresholded, base
     elif kind is BinaryRelevance:
         function, model = _fit_relevance, classifier
     else:
         return None
-    return function if is_trained_by_blocks(model, n_labels) else None
+    return function if is_trained_by_blocks(model) else None
 
 
 def _take_over(classifier: Any, fitted: Any) -> Any:

@@ -74,24 +74,15 @@ def check_frame(like: Any, encoder: FrameEncoder | None) -> None:
         return
     for place, summary in enumerate(() if encoder is None else encoder.columns_):
         column = like.iloc[:, place]
-        if summary.kind not in ("number", "category"):
-            raise ValueError(
-                f"Column {column.name!r} holds {column.dtype}; columns of Dask collections must "
-                "hold numbers or categories. Convert it to numbers, or remove it."
-            )
+        found = column.cat.categories if has_categories(column) else None
         if summary.kind == "number":
             continue
         # Dask represents unknown categories by a placeholder.
-        if not has_categories(column) or "__UNKNOWN_CATEGORIES__" in column.cat.categories:
+        if found is None or "__UNKNOWN_CATEGORIES__" in found or len(found) > MAX_CATEGORIES:
             raise ValueError(
-                f"The categories of column {column.name!r} are not known. Compute them first: "
+                f"Column {column.name!r} holds {column.dtype}; columns of Dask collections must "
+                f"hold numbers, or at most {MAX_CATEGORIES} categories that are known: "
                 f"X = X.categorize(columns=[{column.name!r}])."
-            )
-        if len(column.cat.categories) > MAX_CATEGORIES:
-            raise ValueError(
-                f"Column {column.name!r} has {len(column.cat.categories)} categories, of which "
-                f"only the {MAX_CATEGORIES} most frequent would be used, but columns of Dask "
-                "collections are not counted. Merge rare categories, or remove the column."
             )
 
 
