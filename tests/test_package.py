@@ -5,7 +5,6 @@ import pickle
 import re
 import subprocess
 import sys
-import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -91,14 +90,3 @@ def test_public_names():
 
 def test_the_command_line_offers_all_losses():
     assert sorted(LOSSES) == list(LOSS_NAMES)
-
-
-def test_every_requirement_has_a_pinned_oldest_version():
-    """``make constraints`` renews them."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    project = settings["project"]
-    groups = [*project["optional-dependencies"].values(), settings["dependency-groups"]["test"]]
-    lines = [*project["dependencies"], *(line for group in groups for line in group)]
-    needed = {re.split(r"[^\w.-]", line)[0] for line in lines} - {"pairmend", "river"}
-    pinned = (ROOT / "constraints-oldest.txt").read_text().splitlines()
-    assert needed <= {line.split("==")[0] for line in pinned}

@@ -20,7 +20,7 @@ from sklearn import get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier
-from pairmend._utils.computing import in_threads, one_blas_thread, thread_count
+from pairmend._utils.computing import in_threads, one_blas_thread
 from public_classifiers import CLASSIFIERS, data_for, made
 
 
@@ -98,20 +98,6 @@ def test_threads_of_blas_are_restored_after_fits_that_overlap(rng):
         assert blas_threads() == before
         with pytest.raises(ZeroDivisionError):
             in_threads(lambda number: 1 / number, range(3), 2)
-        assert blas_threads() == before
-
-
-def test_blas_uses_one_thread_until_the_last_block_ends():
-    with threadpool_limits(limits=2, user_api="blas"):
-        before = blas_threads()
-        first, second = one_blas_thread(), one_blas_thread()
-        for block in (first, second):
-            block.__enter__()
-            assert set(blas_threads().values()) == {1}
-            assert thread_count() == 2
-        first.__exit__(None, None, None)
-        assert set(blas_threads().values()) == {1}
-        second.__exit__(None, None, None)
         assert blas_threads() == before
 
 

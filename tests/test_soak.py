@@ -2,9 +2,7 @@
 
 import json
 import random
-import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -44,27 +42,6 @@ def test_initial_inputs_of_the_fuzzer(path):
         changed[dice.randrange(len(changed))] = dice.randrange(256)
         formats.check_bytes(name, bytes(changed))
         formats.check_bytes(name, dice.randbytes(21))
-
-
-def test_every_format_has_initial_inputs():
-    assert {path.parent.name for path in CORPUS} == set(formats.formats())
-    assert sum(kind.share for kind in formats.formats().values()) == pytest.approx(1)
-
-
-def test_errors_of_readers_are_detected(monkeypatch):
-    def fail(path):
-        raise KeyError("a bug")
-
-    monkeypatch.setitem(formats.formats(), "csv", formats.Format(".csv", fail, 1.0))
-    with pytest.raises(KeyError, match="a bug"):
-        formats.check_bytes("csv", b"a,b\n")
-
-    def refuse(path):
-        raise ValueError("no name")
-
-    monkeypatch.setitem(formats.formats(), "csv", formats.Format(".csv", refuse, 1.0))
-    with pytest.raises(AssertionError, match="does not name the file"):
-        formats.check_bytes("csv", b"a,b\n")
 
 
 def test_degenerate_fits_cover_all_multi_label_classifiers():
@@ -109,27 +86,3 @@ def test_workers_report_errors_exits_and_hangs_and_continue(tmp_path, monkeypatc
     assert "a failure" in reasons["kind-1"]
     assert "ended with 3" in reasons["kind-2"]
     assert "more than 3 s" in reasons["kind-3"]
-
-
-def test_the_fuzzer_uses_coverage(tmp_path, monkeypatch):
-    """Inputs that reach new lines are added to the corpus; without instrumentation none are."""
-    pytest.importorskip("atheris")
-    monkeypatch.setattr(readers, "TARGET", 1000)
-    monkeypatch.setenv("PYTHONPATH", str(Path(readers.__file__).parents[1]), prepend=":")
-    state = State(tmp_path / "state", tmp_path / "failures")
-    monkeypatch.setattr(readers, "formats", lambda: {"csv": formats.formats()["csv"]})
-    readers.run_slice(state, time.monotonic() + 20)
-    assert len(list((tmp_path / "state/corpus/csv").iterdir())) > 3
-    assert [row[1] for row in state.rows()] == ["csv"]
-    assert all(row[2] > 100 and row[3] == 0 for row in state.rows())
-
-
-def test_a_fuzzer_without_coverage_is_refused(tmp_path, monkeypatch):
-    state = State(tmp_path / "state", tmp_path / "failures")
-    output = f"WARNING: {readers._BLIND}. Is the code instrumented for coverage?"
-    monkeypatch.setattr(
-        readers.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=output, returncode=0)
-    )
-    with pytest.raises(RuntimeError, match="gets no coverage"):
-        readers.run_slice(state, time.monotonic() + 5)
-    assert not state.n_done("readers")

@@ -150,38 +150,15 @@ def test_a_target_or_weights_in_another_order_are_an_error(name):
 
 
 @pytest.mark.parametrize(
-    "fit",
-    [
-        lambda X, y: ScaledLogisticRegression().fit(X, y),
-        lambda X, y: made("PairwisePerceptrons").partial_fit(X, y),
-        lambda X, y: made("CorrectedPairwiseClassifier").partial_fit(X, y),
-        lambda X, y: ScaledLogisticRegression().fit(X, y.to_numpy(), y + 1.0),
-    ],
-)
-def test_other_fits_compare_the_order(fit):
-    X, y = framed("RandomSubspaceNB")
-    with pytest.raises(ValueError, match="different order"):
-        fit(X, y.sort_index())
-
-
-DAYS = pd.date_range("2020-01-01", periods=3)
-
-
-@pytest.mark.parametrize(
     ("first", "second", "is_refused"),
     [
         ([2, 0, 1], [0, 1, 2], True),
-        (range(3), [1.0, 0.0, 2.0], True),
         (["a", "b", 1], [1, "b", "a"], True),
         ([("a", 1), ("a", 2), ("a", 3)], [("a", 2), ("a", 1), ("a", 3)], True),
-        (DAYS, DAYS[::-1], True),
         ([0, 0, 1], [0, 1, 0], True),
         ([0, 0, 1], [0, 0, 1], False),  # a bootstrap sample
         (range(3), [7, 3, 5], False),  # one of them after reset_index
-        (range(3), [2, 0, 5], False),  # the same, of a part of the rows
-        (["a", "b", "c"], range(3), False),
         ([1, 2, 3], [2, 3, 4], False),  # a target of the next point in time
-        ([1, 2, 3], [1.0, 2.0, 3.0], False),
     ],
 )
 def test_which_indices_count_as_another_order(first, second, is_refused):
