@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import track
 
 from pairmend import MendedClassifier
-from pairmend.study import shipped_study
+from pairmend.study import load_study
 
 
 def fit_seconds(estimator, X, Y) -> tuple[float, MendedClassifier]:
@@ -44,7 +44,7 @@ def measure(name: str, source, folder: Path, n_repeats: int) -> str:
 
 
 def main() -> None:
-    study = shipped_study("mended")
+    study = load_study("mended")
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with the data sets")
     parser.add_argument("--sets", nargs="+", choices=study.sets, default=list(study.sets))

@@ -7,16 +7,14 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from pairmend._utils import files
 from pairmend._utils.files import replace_file, written
 from pairmend.cli import main
-from pairmend.datasets import MultiLabelData, load_table
+from pairmend.datasets import load_table
 from pairmend.study import workers
-from pairmend.study.sources import open_cached_set, put_into_cache
 
 WITHOUT_POSIX = """
 import importlib, importlib.abc, os, pkgutil, signal, sys
@@ -101,27 +99,13 @@ def test_on_posix_a_refusal_is_final(open_elsewhere, monkeypatch, tmp_path):
         replace_file(tmp_path / "a", tmp_path / "b")
 
 
-def test_files_of_an_earlier_run_that_cannot_be_removed_do_not_stop_a_study(
-    small_set, tmp_path, monkeypatch
-):
-    """Windows does not remove files that a worker process has mapped into memory."""
-    X, Y = small_set
-    data = MultiLabelData(X, Y, tuple("abcdef"), tuple("wxyz"), {}, "small", ())
-    monkeypatch.setattr("shutil.rmtree", lambda *args, **kwargs: None)
-    fold_of = np.zeros((len(X), 1), dtype=int)
-    first = put_into_cache(data, fold_of, tmp_path)
-    second = put_into_cache(data, fold_of, tmp_path)
-    assert first != second
-    np.testing.assert_array_equal(open_cached_set(second).X, X)
-
-
 def test_on_windows_workers_are_killed_with_their_children(monkeypatch):
     commands, killed = [], []
     worker = object.__new__(workers._Worker)
-    worker.process = SimpleNamespace(pid=42, kill=lambda: killed.append(42))
+    worker.process = SimpleNamespace(pid=42, kill=lambda: killed.append(42), wait=lambda: 1)
     monkeypatch.setattr(workers, "sys", SimpleNamespace(platform="win32"))
     monkeypatch.setattr(subprocess, "run", lambda command, **_: commands.append(command))
-    worker.kill()
+    worker.end()
     assert commands == [["taskkill", "/F", "/T", "/PID", "42"]]
     assert killed == [42]
 

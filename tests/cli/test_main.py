@@ -57,7 +57,6 @@ def test_invalid_arguments_print_the_usage(run, words):
         ["study", "--sets", "azotobacter", "--dry-run"],
         ["study", "--sets", "simplehc", "--out", __file__],
         ["study", "--folds", "1"],
-        ["study", "--resume"],
         ["study", "--time-limit", "0"],
     ],
 )

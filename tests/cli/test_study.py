@@ -1,4 +1,4 @@
-"""pairmend study and report, and what --resume reads of a results folder."""
+"""pairmend study and report, and what they read of a results folder."""
 
 import json
 import sqlite3
@@ -94,31 +94,23 @@ def test_options_select_parts_and_change_numbers(study):
 
 
 @fast
-def test_resume_runs_the_missing_tasks_with_the_parts_and_numbers_of_the_folder(study):
+def test_the_same_command_runs_the_missing_tasks(study):
     words = ("--sets", "one", "simplehc", "--algorithms", "LPW", "--folds", 3, "--out", "out")
     assert study("small.toml", *words, "--time-limit", 500).status == 0
     whole = read_study("out")
     forget("out")
-    assert study("small.toml", "--resume", "--out", "out").status == 0
+    assert study("small.toml", *words, "--time-limit", 500).status == 0
     again = read_study("out")
     pd.testing.assert_frame_equal(again.results, whole.results)
     assert again.definition == whole.definition
     assert set(again.tasks.run) == {1, 2}
-    for words in ([], ["--out", "out", "--folds", 3], ["--out", "nowhere"]):
-        assert study("--resume", *words).status == 2
-    # A study of the package is resumed by its name.
-    words = ("--sets", "simplehc", "--algorithms", "LPW", "--folds", 2, "--out", "again")
-    assert study(*words).status == 0
-    forget("again")
-    assert study("--resume", "--out", "again").status == 0
-    assert len(read_study("again").tasks) == 2
 
 
 @fast
 def test_a_dry_run_prints_the_number_of_tasks(study):
     found = json.loads(study("small.toml", "--dry-run", "--out", "out", "--json", "-").out)
     assert (found["tasks"], found["done"], found["algorithms"]) == (8, 0, ["LPW", "FCM"])
-    assert [(each["name"], each["n_fits"]) for each in found["sets"]] == [("one", 4), ("two", 4)]
+    assert [(each["name"], each["fits"]) for each in found["sets"]] == [("one", 4), ("two", 4)]
     assert not Path("out").exists()
     assert study("small.toml", "--sets", "one", "--out", "out").status == 0
     assert "done: 4" in study("small.toml", "--dry-run", "--out", "out").out
@@ -208,26 +200,23 @@ def own(monkeypatch):
 def test_nothing_that_a_results_folder_names_is_imported_or_called(study, own, dry):
     assert study("own.toml", "--out", "out").status == 0
     assert set(read_study("out").results.value) == {0.25}
-    Path("imported").unlink()
     forget("out")
-    ran = study("--resume", "--out", "out", *dry)
-    assert "name the study file of the study in out" in ran.err
-    assert not Path("imported").exists()
     popen = {"class": "subprocess.Popen", "params": {"args": ["touch", "marker"]}}
-    forge(lambda plain: plain["algorithms"].update(FCM=popen))
-    for words in (["--resume"], []):
-        ran = study("own.toml", *words, "--out", "out", *dry)
-        assert ran.status == 2
-        assert "algorithms.FCM.class was 'subprocess.Popen'" in ran.err
-    forge(lambda plain: plain["algorithms"].update(new={"class": "os.abort"}))
-    ran = study("own.toml", "--resume", "--out", "out", *dry)
-    assert (ran.status, "has algorithms.new, which" in ran.err) == (2, True)
+    forge(lambda plain: plain["algorithms"].update(FCM=popen, new={"class": "no_such.Thing"}))
+    forge(lambda plain: plain["sets"].update(three={"function": "no_such.make"}))
+    ran = study("own.toml", "--out", "out", *dry)
+    assert ran.status == 2
+    assert "algorithms.FCM.class was 'subprocess.Popen'" in ran.err
+    sys.modules.pop("own_module")
+    Path("imported").unlink()
+    read_study("out")
+    assert not Path("imported").exists()
     assert not Path("marker").exists()
     damaged = ["[]", '{"sets": [], "algorithms": {}, "criteria": {}}', "not JSON",
                '{"sets": {"a": 3}, "algorithms": {}, "criteria": {}}']  # fmt: skip
     for text in damaged:
         forge(text)
-        ran = study("own.toml", "--resume", "--out", "out", *dry)
+        ran = study("own.toml", "--out", "out", *dry)
         assert (ran.status, "out" in ran.err) == (2, True)
 
 

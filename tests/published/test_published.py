@@ -7,7 +7,7 @@ from statistics import fmean
 
 from in_process import in_process
 from pairmend import published
-from pairmend.study import paper_study, run_study
+from pairmend.study import load_study, run_study
 
 __all__ = ["in_process"]
 
@@ -15,7 +15,7 @@ SETS = {"emotions": 6, "flags": 8}  # number in the published tables
 
 
 def test_mean_distance_to_the_published_losses(shared, in_process):
-    rows = run_study(paper_study().narrowed(SETS), data_dir=shared / "data")
+    rows = run_study(load_study("paper").narrowed(SETS), data_dir=shared / "data")
     losses = rows.groupby(["set", "criterion", "algorithm"]).value.mean()
     printed = published.losses()
     for algorithm in published.ALGORITHMS:

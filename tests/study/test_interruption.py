@@ -2,7 +2,6 @@
 
 import os
 import random
-import shlex
 import signal
 import subprocess
 import sys
@@ -17,7 +16,6 @@ import pytest
 
 import odd_classifiers
 from in_process import performed_in_process
-from pairmend.cli import main
 from pairmend.study import FailedTasksWarning, Study, load_study, read_study, run_study
 from study_kills import (
     STUDY,
@@ -77,30 +75,15 @@ def test_a_study_continues_after_all_its_processes_were_killed(
 
 
 @needs_proc
-def test_an_interrupted_command_prints_the_command_that_continues(
-    study_file, whole, tmp_path, monkeypatch, in_process
-):
-    out = tmp_path / "a folder; with 'quotes'"
-    command = [sys.executable, "-m", "pairmend", "study", str(study_file), "--out", out.name]
-    process = subprocess.Popen(
-        [*command, "--jobs", "1"],
-        cwd=tmp_path,
-        env=environment(),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wait_for(lambda: n_finished(out) > 2)
+def test_the_same_command_continues_after_an_interrupt(study_file, whole, tmp_path, in_process):
+    process = start(study_file, tmp_path / "out", 1, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: n_finished(tmp_path / "out") > 2)
     process.send_signal(signal.SIGINT)
     _, printed = process.communicate(timeout=60)
     assert process.returncode == 130
-    *_, stopped, line = printed.splitlines()
-    assert stopped == "stopped; to continue:"
-    words = shlex.split(line)
-    assert words == [*command, "--jobs", "1"]
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pairmend.report.write_report", lambda out: out / "report.html")
-    assert main(words[3:]) == 0
-    check_equal(out, whole)
+    assert "the same command continues" in printed
+    run_study(load_study(study_file), tmp_path / "out")
+    check_equal(tmp_path / "out", whole)
 
 
 @needs_proc
@@ -147,11 +130,8 @@ def test_a_batch_that_kills_its_worker_is_repeated_and_fails_alone(odd_set, tmp_
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_workers_that_exit_or_leave_child_processes_are_replaced(
-    odd_set, tmp_path, attempts, monkeypatch
-):
+def test_workers_that_exit_or_leave_child_processes_are_replaced(odd_set, tmp_path, attempts):
     attempts(1)
-    monkeypatch.setattr("pairmend.study.workers.POLL_INTERVAL", 0.2)
     algorithms = {
         "ok": odd_classifiers.Frequent(),
         "exits": odd_classifiers.Odd("exits at once", n_rows=39),
@@ -238,7 +218,7 @@ def test_a_full_disk_is_an_error_and_earlier_results_are_kept(
 def test_a_disk_that_is_full_before_the_first_task_is_an_error(tiny_disk):
     X = np.random.RandomState(0).uniform(size=(2000, 100))
     study = Study({"large": (X, X[:, :3] > 0.5)}, {"A": odd_classifiers.Frequent()}, folds=2)
-    with pytest.raises(OSError, match=r"the set 'large' to .*No space left.*is the disk full"):
+    with pytest.raises(OSError, match="No space left"):
         run_study(study, tiny_disk / "out")
 
 
@@ -306,7 +286,7 @@ def test_results_do_not_depend_on_worker_processes(sets, algorithms, tmp_path, r
     failed = tasks.query("status == 'failed'")
     assert (failed.error == "ArithmeticError: this classifier fails on purpose").all()
     assert failed.traceback.str.contains("odd_classifiers").all()
-    assert not (out / ".cache").exists()
+    assert not list(out.glob(".cache*"))
     assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
     # Failed tasks, and no others, are run again.
     marker.unlink()

@@ -112,9 +112,9 @@ def test_what_is_stored_is_what_the_study_says(study, tmp_path, kept):
 def test_the_plan_has_the_size_of_the_predictions(algorithms):
     study = Study(["yeast"], algorithms, folds=10, repeats=2)
     size = plan_study(study, download=True).prediction_bytes
-    assert size == round(3 * 2 * 2417 * 14 * (4 + 1 / 8))
+    assert size == round(3 * 2 * 2417 * 14 * (4 + 2 / 8))
     labels = replace(study, predictions="labels")
-    assert plan_study(labels, download=True).prediction_bytes == round(3 * 2 * 2417 * 14 / 8)
+    assert plan_study(labels, download=True).prediction_bytes == round(3 * 2 * 2417 * 14 * 2 / 8)
 
 
 def test_after_three_failed_folds_the_rest_of_a_set_is_not_tried(sets, tmp_path):

@@ -4,22 +4,28 @@ import argparse
 import os
 import re
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pairmend._utils.text import counted
 from pairmend.cli.inputs import data_file, limits_of, split_names
 from pairmend.cli.output import progress, show_note, show_status, show_table, show_text
-from pairmend.study import FailedTasksWarning, Step, Study, check_study, plan_study, read_study
-from pairmend.study.definition import install_advice, named_study, resumed_study
+from pairmend.study import (
+    FailedTasksWarning,
+    Study,
+    check_study,
+    load_study,
+    plan_study,
+    read_study,
+)
 from pairmend.study.plan import changed_sets
-from pairmend.study.run import reason_not_to_run, run_study
+from pairmend.study.run import Step, reason_not_to_run, run_study
 from pairmend.study.store import require_extra
 
 
 def study(options: argparse.Namespace) -> dict[str, Any]:
-    """Plan, run, resume and report a study."""
+    """Plan, run and report a study."""
     require_extra("jinja2", "matplotlib")  # before the run, which may take hours
     chosen = _chosen_study(options)
     out = options.out or Path("pairmend-" + re.sub(r"[^\w.-]+", "-", chosen.name))
@@ -27,12 +33,13 @@ def study(options: argparse.Namespace) -> dict[str, Any]:
     sources = {"data_dir": options.data, "download": options.download}
     rerun, changes = split_names(options.rerun), options.accept_changes
     plan = plan_study(chosen, out, **sources, rerun=rerun)
-    if absent := {package for packages in chosen.left_out.values() for package in packages}:
-        show_status(f"algorithms left out: {', '.join(chosen.left_out)}; {install_advice(absent)}")
-    if missing := [each.name for each in plan.sets if each.missing]:
+    if chosen.left_out:
+        absent = sorted({package for packages in chosen.left_out.values() for package in packages})
+        show_status(f"left out: {', '.join(chosen.left_out)}; not installed: {', '.join(absent)}")
+    if missing := plan.sets.name[plan.sets.missing != ""].tolist():
         show_status(f"missing, left out: {', '.join(missing)} (see --data and --download)")
     if options.dry_run:
-        sets = [asdict(each) for each in plan.sets]
+        sets = plan.sets.to_dict("records")
         show_table(f"{chosen.title or chosen.name}: {chosen.repeats} x {chosen.folds} folds", sets)
         facts = {"folder": str(out), "algorithms": list(chosen.algorithms), "tasks": plan.n_tasks}
         facts |= {"metrics": list(chosen.criteria), "done": plan.n_done}
@@ -78,17 +85,9 @@ def study(options: argparse.Namespace) -> dict[str, Any]:
 
 def _chosen_study(options: argparse.Namespace) -> Study:
     """Return the study to run."""
-    if options.resume:
-        parts = ("sets", "algorithms", "folds", "repeats", "seed")
-        if options.out is None or any(getattr(options, part) is not None for part in parts):
-            raise ValueError(
-                "--resume needs --out, and takes no " + ", ".join(map("--{}".format, parts))
-            )
-        chosen = resumed_study(read_study(options.out).definition, options.out, options.study)
-    else:
-        chosen = named_study(options.study or "paper").narrowed(
-            *(names and split_names(names) for names in (options.sets, options.algorithms))
-        )
+    chosen = load_study(options.study or "paper").narrowed(
+        *(names and split_names(names) for names in (options.sets, options.algorithms))
+    )
     numbers = ("folds", "repeats", "seed", "time_limit", "alpha", "predictions")
     given = {name: getattr(options, name) for name in numbers}
     return replace(chosen, **{name: value for name, value in given.items() if value is not None})

@@ -1,13 +1,13 @@
 """Estimators of studies: parameters chosen by cross-validation, labels with one class left out."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import GridSearchCV
-from sklearn.utils import check_random_state
+from sklearn.model_selection import GridSearchCV, ParameterGrid
 from sklearn.utils.metaestimators import available_if
 
 from pairmend._utils.classifiers import (
@@ -19,73 +19,7 @@ from pairmend._utils.classifiers import (
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.model_selection import MultilabelStratifiedKFold
-from pairmend.study.objects import CRITERIA, Criterion
-
-INNER_FOLDS = 5
-"""Number of folds in which parameters are chosen, by default."""
-
-
-class CriterionScorer(BaseEstimator):
-    """A metric of a study as a scorer of scikit-learn; greater is better.
-
-    Parameters
-    ----------
-    function : callable
-        Called with the true label indicators and the predictions.
-    greater_is_better : bool, default=False
-        Whether greater values are better.
-    needs : {"labels", "scores"}, default="labels"
-        Whether predictions are label indicators or scores.
-    params : dict, default=None
-        Further parameters of the function.
-    """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        *,
-        greater_is_better: bool = False,
-        needs: str = "labels",
-        params: Mapping[str, Any] | None = None,
-    ):
-        self.function = function
-        self.greater_is_better = greater_is_better
-        self.needs = needs
-        self.params = params
-
-    def __call__(self, classifier: Any, X: Any, Y: IntArray) -> float:
-        """Return the score of a fitted classifier."""
-        predict = predicted_scores if self.needs == "scores" else predicted_labels
-        criterion = Criterion(
-            self.function, getattr(self.function, "__name__", "the metric"), params=self.params
-        )
-        value = criterion(Y, predict(classifier, X, Y.shape[1]))
-        return value if self.greater_is_better else -value
-
-
-class InnerFolds(BaseEstimator):
-    """Folds with similar label frequencies, on shuffled rows.
-
-    Parameters
-    ----------
-    n_splits : int, default=5
-        Number of folds.
-    random_state : int, RandomState or None, default=None
-        Shuffles the rows.
-    """
-
-    def __init__(self, n_splits: int = INNER_FOLDS, *, random_state: Any = None):
-        self.n_splits = n_splits
-        self.random_state = random_state
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds."""
-        return self.n_splits
-
-    def split(self, X: Any, y: IntArray, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the rows of training and test of each fold."""
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        yield from MultilabelStratifiedKFold(self.n_splits, random_state=seed).split(X, y)
+from pairmend.study.criteria import CRITERIA, Criterion
 
 
 def tuned(
@@ -93,7 +27,7 @@ def tuned(
     grid: Mapping[str, Sequence[Any]],
     criterion: str | Criterion = "hamming",
     *,
-    folds: int = INNER_FOLDS,
+    folds: int = 5,
 ) -> Any:
     """Return a classifier that chooses its parameters by cross-validation when it is fitted.
 
@@ -110,7 +44,7 @@ def tuned(
     criterion : str or Criterion, default="hamming"
         Name in `CRITERIA`, or a metric.
     folds : int, default=5
-        Number of folds within a training part.
+        Number of stratified folds within a training part.
 
     Returns
     -------
@@ -129,44 +63,24 @@ def tuned(
     """
     if isinstance(criterion, str):
         if criterion not in CRITERIA:
-            raise ValueError(
-                f"criterion must be one of {', '.join(CRITERIA)}, or a Criterion; got {criterion!r}"
-            )
+            raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}, got {criterion!r}")
         criterion = CRITERIA[criterion]
-    _check_grid(grid)
-    if not isinstance(folds, int) or isinstance(folds, bool) or folds < 2:
-        raise ValueError(f"folds must be a whole number of at least 2, got {folds!r}")
-    scorer = CriterionScorer(
-        criterion.function,
-        greater_is_better=criterion.greater_is_better,
-        needs=criterion.needs,
-        params=None if criterion.params is None else dict(criterion.params),
+    for params in ParameterGrid(dict(grid)):  # raises now what a fit would raise
+        clone(classifier).set_params(**params)
+    return GridSearchCV(
+        classifier,
+        dict(grid),
+        scoring=partial(_score, criterion),
+        cv=MultilabelStratifiedKFold(folds, random_state=0),
+        error_score="raise",  # a combination that fails must not be left out silently
     )
-    search = {
-        "estimator": classifier,
-        "param_grid": {name: list(values) for name, values in grid.items()},
-        "scoring": scorer,
-        "cv": InnerFolds(folds),
-        "error_score": "raise",  # a combination that fails must not be left out silently
-    }
-    known = classifier.get_params()
-    if unknown := [name for name in grid if name not in known]:
-        raise ValueError(
-            f"tune: {type(classifier).__name__} has no parameter "
-            f"{', '.join(map(repr, unknown))}; it has {', '.join(sorted(known))}"
-        )
-    return GridSearchCV(**search)
 
 
-def _check_grid(grid: Any) -> None:
-    if not isinstance(grid, Mapping) or not grid:
-        raise ValueError(
-            "tune must name parameters with lists of values, such as "
-            f'{{ "estimator__C" = [0.1, 1, 10] }}; got {grid!r}'
-        )
-    for name, values in grid.items():
-        if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
-            raise ValueError(f"tune.{name} must be a list of at least one value, got {values!r}")
+def _score(criterion: Criterion, classifier: Any, X: Any, Y: IntArray) -> float:
+    """Return the value of a metric for a fitted classifier, negated if less is better."""
+    predict = predicted_scores if criterion.needs == "scores" else predicted_labels
+    value = criterion(Y, predict(classifier, X, Y.shape[1]))
+    return value if criterion.greater_is_better else -value
 
 
 class VaryingLabelsClassifier(ClassifierMixin, BaseEstimator):

@@ -9,7 +9,7 @@ import warnings
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import import_module
@@ -34,22 +34,7 @@ STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 class Task(NamedTuple):
-    """Evaluation of one algorithm on one fold.
-
-    Attributes
-    ----------
-    set : str
-        Name of the data set.
-    repeat, fold : int
-        Numbers of the repeat and of the fold, from 0.
-    algorithm : str
-        Name of the algorithm.
-
-    Examples
-    --------
-    >>> Task("yeast", 0, 0, "FCM").algorithm
-    'FCM'
-    """
+    """Evaluation of one algorithm on one fold, both numbers from 0."""
 
     set: str
     repeat: int
@@ -81,20 +66,7 @@ class Batch:
 class Predictions(NamedTuple):
     """True and predicted labels of test rows as bits, and scores in single precision, compressed.
 
-    Attributes
-    ----------
-    n_rows, n_labels : int
-        Number of test rows and of labels.
-    truth, labels : bytes
-        True and predicted label indicators.
-    scores : bytes
-        Scores of the labels; empty if they are not stored.
-
-    Examples
-    --------
-    >>> stored = Predictions.of(np.array([[1, 0, 1]]), np.array([[1, 1, 0]]), None)
-    >>> stored.arrays()
-    (array([[1, 0, 1]]), {'labels': array([[1, 1, 0]])})
+    Scores are empty if they are not stored.
     """
 
     n_rows: int
@@ -106,9 +78,9 @@ class Predictions(NamedTuple):
     @classmethod
     def of(cls, truth: IntArray, labels: IntArray, scores: Any) -> "Predictions":
         """Pack arrays of shape (n_rows, n_labels); scores may be None."""
+        y, z = (zlib.compress(np.packbits(part.astype(bool)).tobytes()) for part in (truth, labels))
         packed = b"" if scores is None else zlib.compress(scores.astype("<f4").tobytes())
-        n_rows, n_labels = truth.shape
-        return cls(n_rows, n_labels, _packed(truth), _packed(labels), packed)
+        return cls(len(truth), truth.shape[1], y, z, packed)
 
     def arrays(self) -> tuple[IntArray, dict[str, Any]]:
         """Return true labels, and predicted labels and scores by kind."""
@@ -126,58 +98,19 @@ class Predictions(NamedTuple):
         return truth, found
 
 
-def _packed(labels: IntArray) -> bytes:
-    return zlib.compress(np.packbits(labels.astype(bool)).tobytes())
-
-
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a task.
-
-    Attributes
-    ----------
-    task : Task
-        The task.
-    seed : int
-        The seed of the classifier.
-    fitted_by : str
-        The algorithm whose fit it shares.
-    values : dict
-        Values of the metrics by name; empty if it failed.
-    fit_seconds, predict_seconds : float
-        Times of the fit, which other tasks may share, and of the prediction.
-    peak_bytes : int or None
-        Peak memory of the process, None where it is not available.
-    warnings : str
-        Warnings of the classifier, a line each.
-    error, traceback : str
-        Why it failed; empty if it did not.
-    finished : str
-        ISO time of the end.
-    chosen : str
-        JSON of the parameters that a search chose, empty without one.
-    predictions : Predictions or None
-        Predictions of the test rows, if they are stored.
-
-    Examples
-    --------
-    >>> Outcome(Task("yeast", 0, 0, "FCM"), 7, "FCM", {"hamming": 0.25}).values
-    {'hamming': 0.25}
-    """
+    """Result of a task: its row of the table of tasks, values of metrics, stored predictions."""
 
     task: Task
-    seed: int
-    fitted_by: str
+    row: dict[str, Any]
     values: dict[str, float]
-    fit_seconds: float = float("nan")
-    predict_seconds: float = float("nan")
-    peak_bytes: int | None = None
-    warnings: str = ""
-    error: str = ""
-    traceback: str = ""
-    finished: str = ""
-    chosen: str = ""
-    predictions: Predictions | None = None
+    predictions: Predictions | None
+
+    @property
+    def error(self) -> str:
+        """Why the task failed; empty if it did not."""
+        return str(self.row["error"])
 
 
 def batches_of(study: Study, name: str, done: Set[Task]) -> Iterator[Batch]:
@@ -195,9 +128,8 @@ def shared_fits(algorithms: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Group algorithms that differ only in parameters of prediction."""
     groups: dict[Any, list[str]] = defaultdict(list)
     for name, algorithm in algorithms.items():
-        at_prediction = getattr(algorithm, "prediction_parameters", ())
         key: Any = name
-        if at_prediction:
+        if at_prediction := getattr(algorithm, "prediction_parameters", ()):
             plain = describe(algorithm)
             params = plain.get("params", {}).items()
             kept = {key: value for key, value in params if key not in at_prediction}
@@ -210,11 +142,6 @@ def seed_of(*names: int | str) -> int:
     """Return a seed that depends only on names."""
     digest = hashlib.sha256(json.dumps(names).encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
-
-
-def fold_seed(study: Study, batch: Batch) -> int:
-    """Return the seed of a fold's classifiers, which algorithms that share a fit must share."""
-    return seed_of(study.seed, batch.set, batch.repeat, batch.fold)
 
 
 def folds_of(study: Study, name: str, Y: IntArray) -> IntArray:
@@ -234,10 +161,9 @@ def folds_of(study: Study, name: str, Y: IntArray) -> IntArray:
 
 def perform(study: Study, batch: Batch, data: CachedSet) -> Iterator[Outcome]:
     """Fit once, then yield the outcome of each algorithm; failures are outcomes."""
-    seed = fold_seed(study, batch)
     tested = data.fold_of[:, batch.repeat] == batch.fold
     train, test = np.flatnonzero(~tested), np.flatnonzero(tested)
-    first = study.algorithms[batch.algorithms[0]]
+    first, seed = study.algorithms[batch.algorithms[0]], _fold_seed(study, batch)
     with _measured(study, first, seed) as fit:
         rows, target = fit.moved(take_rows(data.X, train)), data.Y[train]
         started = time.perf_counter()
@@ -245,12 +171,11 @@ def perform(study: Study, batch: Batch, data: CachedSet) -> Iterator[Outcome]:
         fit.seconds = time.perf_counter() - started
         del rows
     for task in batch.tasks:
-        values, predictions = {}, None
+        values: dict[str, float] = {}
         with _measured(study, first, seed) as prediction:
             if not fit.error:
                 algorithm = study.algorithms[task.algorithm]
-                names = getattr(algorithm, "prediction_parameters", ())
-                if names:
+                if names := getattr(algorithm, "prediction_parameters", ()):
                     model.set_params(**{name: getattr(algorithm, name) for name in names})
                 rows = prediction.moved(take_rows(data.X, test))
                 started = time.perf_counter()
@@ -258,32 +183,52 @@ def perform(study: Study, batch: Batch, data: CachedSet) -> Iterator[Outcome]:
                 prediction.seconds = time.perf_counter() - started
                 scores = _scores(study, model, rows, data.Y.shape[1])
                 # Metrics are computed from what is stored, so that those computed later are equal.
-                predictions = Predictions.of(data.Y[test], labels, scores)
-                truth, predicted = predictions.arrays()
+                stored = Predictions.of(data.Y[test], labels, scores)
+                truth, predicted = stored.arrays()
                 values = {
                     name: criterion(truth, predicted[criterion.needs])
                     for name, criterion in study.criteria.items()
                 }
-        peaks = fit.peak, prediction.peak
-        best = None if fit.error or prediction.error else getattr(model, "best_params_", None)
-        keeps = values and study.predictions != "none"
-        if predictions and study.predictions == "labels":
-            predictions = predictions._replace(scores=b"")
-        yield Outcome(
-            task=task,
-            seed=seed,
-            fitted_by=batch.fitted_by,
-            values=values,
-            fit_seconds=fit.seconds,
-            predict_seconds=prediction.seconds,
-            peak_bytes=max(peaks) if all(peaks) else None,
-            warnings="\n".join(dict.fromkeys([*fit.warnings, *prediction.warnings])),
-            finished=now(),
-            error=fit.error or prediction.error,
-            traceback=fit.traceback or prediction.traceback,
-            chosen=as_text(describe(best)) if isinstance(best, dict) else "",
-            predictions=predictions if keeps else None,
-        )
+                if study.predictions == "labels":
+                    stored = stored._replace(scores=b"")
+        chosen = getattr(model, "best_params_", None) if values else None
+        row = {
+            "fit_seconds": fit.seconds,
+            "predict_seconds": prediction.seconds,
+            "peak_bytes": max(fit.peak, prediction.peak) or None,
+            "warnings": "\n".join(dict.fromkeys([*fit.warnings, *prediction.warnings])),
+            "error": fit.error or prediction.error,
+            "traceback": fit.traceback or prediction.traceback,
+            "chosen": as_text(describe(chosen)) if isinstance(chosen, dict) else "",
+        }
+        kept = stored if values and study.predictions != "none" else None
+        yield _outcome(study, batch, task, row, values, kept)
+
+
+def failures(study: Study, batch: Batch, error: Exception) -> Iterator[Outcome]:
+    """Yield failed outcomes for all tasks of a batch."""
+    row = dict.fromkeys(("fit_seconds", "predict_seconds", "peak_bytes"))
+    row |= {"warnings": "", "chosen": "", **failure_of(error)}
+    for task in batch.tasks:
+        yield _outcome(study, batch, task, row, {}, None)
+
+
+def _outcome(
+    study: Study,
+    batch: Batch,
+    task: Task,
+    row: dict[str, Any],
+    values: dict[str, float],
+    predictions: Predictions | None,
+) -> Outcome:
+    known = {"status": "failed" if row["error"] else "done", "seed": _fold_seed(study, batch)}
+    known |= {"fitted_by": batch.fitted_by, "finished": now()}
+    return Outcome(task, {**task._asdict(), **known, **row}, values, predictions)
+
+
+def _fold_seed(study: Study, batch: Batch) -> int:
+    """Return the seed of a fold's classifiers, which algorithms that share a fit must share."""
+    return seed_of(study.seed, batch.set, batch.repeat, batch.fold)
 
 
 def _scores(study: Study, model: Any, rows: Any, n_labels: int) -> Any:
@@ -299,20 +244,12 @@ def _scores(study: Study, model: Any, rows: Any, n_labels: int) -> Any:
         return None
 
 
-def failures(study: Study, batch: Batch, error: Exception) -> Iterator[Outcome]:
-    """Yield failed outcomes for all tasks of a batch."""
-    first, text = failure_of(error)
-    seed = fold_seed(study, batch)
-    for task in batch.tasks:
-        yield Outcome(task, seed, batch.fitted_by, {}, error=first, traceback=text, finished=now())
-
-
 @dataclass
 class _Measured:
     """What a fit or a prediction took, and how it ended."""
 
     device: str | None
-    seconds: float = float("nan")
+    seconds: float | None = None
     peak: int = 0
     warnings: tuple[str, ...] = ()
     error: str = ""
@@ -332,7 +269,8 @@ def _measured(study: Study, algorithm: Any, seed: int) -> Iterator[_Measured]:
     np.random.seed(seed)  # noqa: NPY002
     measured = _Measured(study.device)
     recorded: list[warnings.WarningMessage] = []
-    _reset_peak()
+    with suppress(OSError):  # a later reading then covers the time from here on
+        CLEAR.write_bytes(b"5")
     try:
         if study.device and not get_tags(algorithm).array_api_support:
             measured.device = None
@@ -343,7 +281,7 @@ def _measured(study: Study, algorithm: Any, seed: int) -> Iterator[_Measured]:
             warnings.simplefilter("default")
             yield measured
     except (Exception, SystemExit) as error:
-        measured.error, measured.traceback = failure_of(error)
+        vars(measured).update(failure_of(error))
     measured.peak = _peak_bytes()
     measured.warnings = tuple(_storable(f"{w.category.__name__}: {w.message}") for w in recorded)
 
@@ -353,11 +291,12 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def failure_of(error: BaseException) -> tuple[str, str]:
+def failure_of(error: BaseException) -> dict[str, str]:
     """Return the first line of an error, and its traceback."""
     # Notes follow the error, and its text may have many lines: take the first.
     first = traceback.format_exception_only(error)[0].strip().splitlines()[0]
-    return _storable(first), _storable("".join(traceback.format_exception(error)))
+    whole = "".join(traceback.format_exception(error))
+    return {"error": _storable(first), "traceback": _storable(whole)}
 
 
 def _storable(text: str) -> str:
@@ -365,19 +304,8 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _reset_peak() -> None:
-    """Reset the peak of memory, so that the next reading covers the time from here on."""
-    try:
-        CLEAR.write_bytes(b"5")
-    except OSError:
-        return
-
-
 def _peak_bytes() -> int:
     """Return the peak of resident memory since the last reset, 0 where it is not available."""
-    try:
-        lines = STATUS.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return 0
+    lines = STATUS.read_text(encoding="utf-8").splitlines() if CLEAR.exists() else []
     peaks = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
-    return int(peaks[0]) * 1024 if peaks and CLEAR.exists() else 0
+    return int(peaks[0]) * 1024 if peaks else 0

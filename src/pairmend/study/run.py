@@ -4,62 +4,51 @@ import json
 import os
 import platform
 import shutil
-import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pairmend.datasets import MultiLabelData, characteristics
-from pairmend.datasets.named_sets import find_entry
+from pairmend.datasets.data import subset
 from pairmend.published import CHARACTERISTICS
-from pairmend.study.cluster import connected, run_on_cluster
 from pairmend.study.definition import Study
-from pairmend.study.execution import Batch, Outcome, batches_of, failures, folds_of, now
+from pairmend.study.execution import (
+    Batch,
+    Outcome,
+    batches_of,
+    failure_of,
+    failures,
+    folds_of,
+    now,
+)
 from pairmend.study.objects import importable
 from pairmend.study.plan import (
     Plan,
-    load_set,
+    files_of,
     merged_definition,
-    methods_of,
     names_of,
     plan_study,
     sha256_of,
-    versions_of,
+    versions,
 )
-from pairmend.study.sources import CatalogueSource, SubsetSource, data_hash, put_into_cache
-from pairmend.study.store import Store, check_folder, read_record, read_study, require_extra
-from pairmend.study.workers import Job, run_in_processes
+from pairmend.study.sources import Source, data_hash, put_into_cache
+from pairmend.study.store import Store, read_record, read_study, require_extra
+from pairmend.study.workers import Job, run_in_processes, run_on_cluster
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Runner: TypeAlias = Callable[[Study, Iterable[Job]], Generator[Outcome, None, None]]
-CACHE, LOCK = ".cache", "study.lock"
-"""Names of a folder and of the locked file in a results folder."""
 CHECKED_ROWS = 100
 """Number of rows of which `check_study` fits one half and predicts the other, and the reverse."""
 MOST_FAILURES = 3
 """Number of failed folds of a set after which its other folds are not tried."""
-
-
-class StudyInUseError(RuntimeError):
-    """Another process runs a study in the same folder.
-
-    Examples
-    --------
-    >>> raise StudyInUseError("another process runs a study in results")
-    Traceback (most recent call last):
-    ...
-    pairmend.study.run.StudyInUseError: another process runs a study in results
-    """
 
 
 class FailedTasksWarning(UserWarning):
@@ -73,24 +62,8 @@ class FailedTasksWarning(UserWarning):
     """
 
 
-@dataclass(frozen=True)
-class Step:
-    """Progress of a study.
-
-    Attributes
-    ----------
-    n_done, n_tasks : int
-        Number of tasks that are done, and of all tasks.
-    doing : str
-        Description of the current step, or of the last one.
-    outcome : Outcome or None
-        Outcome of the last task.
-
-    Examples
-    --------
-    >>> Step(3, 10, "yeast, fold 1, FCM").n_done
-    3
-    """
+class Step(NamedTuple):
+    """Progress of a study."""
 
     n_done: int
     n_tasks: int
@@ -139,7 +112,9 @@ def run_study(
         Sets, algorithms and metrics whose results in the folder are removed and computed again,
         because their files, code or definitions have changed.
     progress : callable, default=None
-        Called with each `Step`.
+        Called with each step: an object with ``n_done`` and ``n_tasks``, ``doing``, a description,
+        and ``outcome``, None or the last task's, with ``task`` (its set, repeat, fold and
+        algorithm) and ``error`` (empty if it is done).
 
     Returns
     -------
@@ -149,10 +124,9 @@ def run_study(
 
     Raises
     ------
-    StudyInUseError
-        If another process runs a study in the folder.
-    ConnectionError
-        If no scheduler is found at the address, or the cluster is lost during the run.
+    OSError
+        If another process runs a study in the folder, no scheduler is found at the address, or
+        the cluster is lost during the run.
     ValueError
         If the folder has another study or results computed with other code, if the contents of a
         set changed, or if a set is missing. It is raised before any task is run.
@@ -174,23 +148,21 @@ def run_study(
         raise ValueError(f"jobs must be a whole number of at least 1, got {jobs!r}")
     if dask is not None and jobs != 1:
         raise ValueError("give jobs or dask, not both: a cluster has its own number of workers")
-    output: Any = nullcontext(str(out))
-    if out is None:  # Windows does not remove a file that a process still has open
-        output = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-    local = partial(run_in_processes, n_workers=jobs)
-    runner: Any = nullcontext(local) if dask is None else _cluster_runner(dask)
-    with runner as perform, output as folder:
-        folder = Path(folder).absolute()  # a classifier may change the working directory
-        check_folder(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        sources: dict[str, Any] = {"data_dir": data_dir and Path(data_dir), "download": download}
-        with _locked(folder):
-            plan = plan_study(study, folder, **sources, rerun=rerun)
-            if reason := reason_not_to_run(study, plan, folder, accept_changes):
-                raise ValueError(reason)
-            again = names_of(study, rerun)
-            with _cache(folder), closing(Store(folder)) as store:
-                _run(study, plan, store, sources, perform, again, progress or (lambda step: None))
+    sources: dict[str, Any] = {"data_dir": data_dir and Path(data_dir), "download": download}
+    with ExitStack() as stack:
+        perform = partial(run_in_processes, n_workers=jobs)
+        if dask is not None:
+            perform = partial(run_on_cluster, client=stack.enter_context(_client(dask)))
+        if out is None:  # Windows does not remove a file that a process still has open
+            out = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+        folder = Path(out).absolute()  # a classifier may change the working directory
+        stack.enter_context(_locked(folder))
+        plan = plan_study(study, folder, **sources, rerun=rerun)
+        if reason := reason_not_to_run(study, plan, folder, accept_changes):
+            raise ValueError(reason)
+        store = Store(folder)
+        stack.enter_context(closing(store.connection))
+        _run(study, plan, store, sources, perform, names_of(study, rerun), progress)
         record = read_study(folder)
     failed = record.tasks[record.tasks.status == "failed"]
     if len(failed):
@@ -223,7 +195,7 @@ def check_study(
     jobs : int, default=1
         Number of worker processes.
     progress : callable, default=None
-        Called with each `Step`.
+        As in :func:`run_study`.
 
     Returns
     -------
@@ -237,52 +209,74 @@ def check_study(
     >>> check_study(Study(["simplehc"], {"pairs": PairwiseClassifier(GaussianNB())})).empty
     True
     """
-    sets = {name: SubsetSource(source, CHECKED_ROWS) for name, source in study.sets.items()}
-    small = replace(study, sets=sets, folds=2, repeats=1, skip_missing=True)
+    require_extra()
+    import pandas as pd
+
+    errors: list[dict[str, str]] = []
+    sets: dict[str, Any] = {}
+    plan = plan_study(study, data_dir=data_dir)
+    for name in plan.sets.name[plan.sets.missing == ""]:
+        try:
+            with importable(study.folder):
+                data = study.sets[name].load(data_dir and Path(data_dir), download=False)
+            sets[name] = subset(data, min(len(data.Y), CHECKED_ROWS), seed=0)
+        except Exception as error:
+            errors += [{"set": name, "algorithm": "", **failure_of(error)}]
+    frame = pd.DataFrame(errors, columns=["set", "algorithm", "error", "traceback"])
+    if not sets:
+        return frame
+    small = replace(study, sets=sets, folds=2, repeats=1)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FailedTasksWarning)
-            run_study(small, folder, data_dir=data_dir, jobs=jobs, progress=progress)
+            run_study(small, folder, jobs=jobs, progress=progress)
         tasks = read_study(folder).tasks
     failed = tasks[tasks.status == "failed"].drop_duplicates(["set", "algorithm", "error"])
-    return failed[["set", "algorithm", "error", "traceback"]].reset_index(drop=True)
+    return pd.concat([frame, failed[frame.columns]], ignore_index=True)
 
 
 @contextmanager
-def _cluster_runner(cluster: Any) -> Iterator[Runner]:
-    with connected(cluster) as client:
-        yield partial(run_on_cluster, client=client)
+def _client(cluster: Any) -> Iterator[Any]:
+    """Yield the client of a Dask cluster given as a client or as the address of its scheduler."""
+    require_extra("distributed", extra="dask")
+    from distributed import Client
+
+    if not isinstance(cluster, str):
+        yield cluster
+        return
+    with Client(cluster, timeout=5, set_as_default=False) as client:
+        yield client
 
 
 @contextmanager
-def _cache(out: Path) -> Iterator[None]:
-    """Make the folder from which workers read sets, and remove it at the end."""
-    shutil.rmtree(out / CACHE, ignore_errors=True)  # of a run that was killed
-    (out / CACHE).mkdir(exist_ok=True)
+def _cache(out: Path) -> Iterator[Path]:
+    """Make a folder from which workers read sets, and remove it at the end."""
+    for old in out.glob(".cache-*"):  # of a run that was killed
+        shutil.rmtree(old, ignore_errors=True)
+    folder = tempfile.mkdtemp(prefix=".cache-", dir=out)
     try:
-        yield
+        yield Path(folder)
     finally:
-        shutil.rmtree(out / CACHE, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
 def _locked(out: Path) -> Iterator[None]:
-    """Lock a results folder; raise a StudyInUseError at once if another process has locked it."""
+    """Make and lock a results folder; raise an error at once if another process has locked it."""
     from filelock import FileLock, Timeout
 
-    # The system releases the lock when the process ends, also when it is killed.
-    lock = FileLock(out / LOCK)
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"{out} is a file, expected a folder for results")
+    out.mkdir(parents=True, exist_ok=True)
     try:
-        lock.acquire(timeout=0)
+        # The system releases the lock when the process ends, also when it is killed.
+        with FileLock(out / "study.lock", timeout=0):
+            yield
     except Timeout:
-        raise StudyInUseError(
+        raise BlockingIOError(
             f"another process runs a study in {out}. Wait until it has ended, or choose another "
             "folder."
         ) from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def reason_not_to_run(study: Study, plan: Plan, out: Path, accept_changes: bool = False) -> str:
@@ -300,32 +294,14 @@ def reason_not_to_run(study: Study, plan: Plan, out: Path, accept_changes: bool 
             f"{out} has results computed with other code or data. Changes:\n  {lines}{remedy}, or "
             "keep the results as they are (--accept-changes, or accept_changes=True)."
         )
-    if study.device and (reason := _reason_device_is_missing(study.device)):
-        return reason
-    missing = [f"{each.name} ({each.missing})" for each in plan.sets if each.missing]
+    absent = plan.sets[plan.sets.missing != ""]
+    missing = [f"{name} ({why})" for name, why in zip(absent.name, absent.missing, strict=True)]
     if missing and not study.skip_missing:
         return (
             f"these sets are missing: {', '.join(missing)}. Name the folder that has their "
             "files (data_dir, --data or PAIRMEND_DATA), allow downloading, or leave them out."
         )
-    return "" if plan.available else "all sets are missing, so there is nothing to run"
-
-
-def _reason_device_is_missing(name: str) -> str:
-    """Return why a device of torch cannot be used, or ''."""
-    try:
-        import_module("torch").empty(0, device=name)
-    except ImportError:
-        return f"device = {name!r} needs torch, which is not installed"
-    except (RuntimeError, AssertionError) as error:
-        first = str(error).splitlines()[0]
-        return f"the device {name!r} of the study is not available: {first}"
-    if os.environ.get("SCIPY_ARRAY_API") != "1":
-        return (
-            f"device = {name!r} needs the environment variable SCIPY_ARRAY_API=1, set before "
-            "Python starts"
-        )
-    return ""
+    return "" if plan.n_tasks else "all sets are missing, so there is nothing to run"
 
 
 def _run(
@@ -333,80 +309,114 @@ def _run(
     plan: Plan,
     store: Store,
     sources: dict[str, Any],
-    perform: Runner,
+    perform: Callable[..., Any],
     again: set[str],
-    progress: Callable[[Step], None],
+    progress: Callable[[Step], None] | None,
 ) -> None:
     n_done, folder = plan.n_done, store.path.parent
-    progress(Step(n_done, plan.n_tasks, "reading the sets"))
-    stored = read_record(folder)
-    sha256 = {} if stored is None else dict(zip(stored.sets.set, stored.sets.sha256, strict=True))
-    with_results = {task.set for task in plan.done}
-    facts: list[dict[str, Any]] = []
-    finished: list[Outcome] = []
-    left: list[Job] = []
-    for name in [each.name for each in plan.available if each.n_fits]:
-        progress(Step(n_done, plan.n_tasks, f"reading {name}"))
-        batches = list(batches_of(study, name, plan.done))
-        try:
-            with importable(study.folder):
-                files = [(str(p.absolute()), sha256_of(p)) for p in study.sets[name].files()]
-                data = load_set(study, name, **sources)
-            found = {**_facts(study, name, data), "files": json.dumps(files)}
-            fold_of = folds_of(study, name, data.Y)
-        except Exception as error:  # one broken set must not stop the others
-            finished += [o for batch in batches for o in failures(study, batch, error)]
-            continue
-        if name in with_results and found["sha256"] != sha256[name]:
-            raise ValueError(
-                f"the contents of the set {name!r} changed since results were stored in "
-                f"{store.path}. Undo the change, choose another folder (--out), or compute the set "
-                f"again (--rerun {name})."
-            )
-        facts.append(found)
-        file = put_into_cache(data, fold_of, folder / CACHE)
-        left += [Job(batch, file) for batch in batches]
-    available = replace(study, sets={each.name: study.sets[each.name] for each in plan.available})
-    definition = merged_definition(stored.definition if stored else None, available.definition())
-    about = {
-        "started": now(),
-        "versions": json.dumps(versions_of(study)),
-        "machine": json.dumps(_machine()),
-        "study_file": sha256_of(study.file) if study.file else "",
-    }
-    run = store.start_run(definition, about, methods_of(study), facts, again)
-    store.add_missing_values(study.criteria)
     n_failed: Counter[tuple[str, str]] = Counter()
     not_tried: list[Batch] = []
 
-    def jobs() -> Iterator[Job]:
-        for batch, file in left:
-            n_folds = {name: n_failed[batch.set, name] for name in batch.algorithms}
-            hopeless = tuple(name for name, n in n_folds.items() if n >= MOST_FAILURES)
-            if hopeless:
-                not_tried.append(replace(batch, algorithms=hopeless))
-            if rest := tuple(name for name in batch.algorithms if name not in hopeless):
-                yield Job(replace(batch, algorithms=rest), file)
+    def show(doing: str, outcome: Outcome | None = None) -> None:
+        if progress is not None:
+            progress(Step(n_done, plan.n_tasks, doing, outcome))
+
+    def hopeful(jobs: Iterable[Job]) -> Iterator[Job]:
+        """Yield jobs without algorithms that failed on too many folds of the set."""
+        for batch, file in jobs:
+            failing = [n for n in batch.algorithms if n_failed[batch.set, n] >= MOST_FAILURES]
+            hopeless = replace(batch, algorithms=tuple(failing))
+            not_tried.append(hopeless)
+            if (rest := batch.without(set(hopeless.tasks))).algorithms:
+                yield Job(rest, file)
 
     def skipped() -> Iterator[Outcome]:
         error = RuntimeError(f"not tried, because {MOST_FAILURES} folds of the set failed")
         for batch in not_tried:
             yield from failures(study, batch, error)
 
-    with closing(perform(study, jobs())) as outcomes:  # ends the workers also after an error
-        for outcome in chain(finished, outcomes, skipped()):
-            store.add(outcome, run)
-            n_done += 1
-            n_failed[outcome.task.set, outcome.task.algorithm] += bool(outcome.error)
-            doing = f"{outcome.task.set}, fold {outcome.task.fold + 1}, {outcome.task.algorithm}"
-            progress(Step(n_done, plan.n_tasks, doing, outcome))
+    show("reading the sets")
+    with _cache(folder) as cache:
+        jobs, finished, run = _prepare(study, plan, store, sources, again, cache, show)
+        # Workers read sets from the cache, so they are not sent with the study.
+        sent = replace(study, sets=dict.fromkeys(study.sets, Source({})))
+        with closing(perform(sent, hopeful(jobs))) as outcomes:  # ends workers, also by an error
+            for outcome in chain(finished, outcomes, skipped()):
+                store.add(outcome, run)
+                n_done += 1
+                task = outcome.task
+                n_failed[task.set, task.algorithm] += bool(outcome.error)
+                show(f"{task.set}, fold {task.fold + 1}, {task.algorithm}", outcome)
     store.end_run(run, now())
 
 
+def _prepare(
+    study: Study,
+    plan: Plan,
+    store: Store,
+    sources: dict[str, Any],
+    again: set[str],
+    cache: Path,
+    show: Callable[[str], None],
+) -> tuple[list[Job], list[Outcome], int]:
+    """Read the sets, and store the start of a run; return jobs, failures and its number."""
+    stored = read_record(store.path.parent)
+    sha256 = {} if stored is None else dict(zip(stored.sets.set, stored.sets.sha256, strict=True))
+    with_results = {task.set for task in plan.done}
+    facts: list[dict[str, Any]] = []
+    failed: list[Outcome] = []
+    jobs: list[Job] = []
+    available = plan.sets[plan.sets.missing == ""]
+    with importable(study.folder):
+        files = files_of(study)
+        for name in available.name[available.fits > 0]:
+            show(f"reading {name}")
+            batches = list(batches_of(study, name, plan.done))
+            try:
+                data = _load_set(study, name, **sources)
+                facts_of_set, fold_of = _facts(study, name, data), folds_of(study, name, data.Y)
+            except Exception as error:  # one broken set must not stop the others
+                failed += [
+                    outcome for batch in batches for outcome in failures(study, batch, error)
+                ]
+                continue
+            if name in with_results and facts_of_set["sha256"] != sha256[name]:
+                raise ValueError(
+                    f"the contents of the set {name!r} changed since results were stored in "
+                    f"{store.path}. Undo the change, choose another folder (--out), or compute the "
+                    f"set again (--rerun {name})."
+                )
+            facts.append(facts_of_set)
+            file = put_into_cache(data, fold_of, cache / str(len(facts)))
+            jobs += [Job(batch, file) for batch in batches]
+        about = {
+            "started": now(),
+            "versions": json.dumps(versions(study)),
+            "machine": json.dumps(_machine()),
+            "study_file": sha256_of(study.file) if study.file else "",
+        }
+    kept = replace(study, sets={name: study.sets[name] for name in available.name})
+    definition = merged_definition(stored.definition if stored else None, kept.definition())
+    old = stored.files if stored else {}  # files of finished sets may be absent
+    files = {place: {**old.get(place, {}), **files.get(place, {})} for place in {**old, **files}}
+    run = store.start_run(definition, files, about, facts, again)
+    store.add_missing_values(study.criteria)
+    return jobs, failed, run
+
+
+def _load_set(study: Study, name: str, data_dir: Path | None, download: bool) -> MultiLabelData:
+    """Load a set that has enough rows and labels for the study."""
+    data = replace(study.sets[name].load(data_dir, download), name=name)
+    n_rows, n_labels = data.Y.shape
+    if n_rows < study.folds:
+        raise ValueError(f"{name} has {n_rows} rows, too few for {study.folds} folds")
+    if n_labels < 2:
+        raise ValueError(f"{name} has {n_labels} label, expected two or more")
+    return data
+
+
 def _facts(study: Study, name: str, data: MultiLabelData) -> dict[str, Any]:
-    numbers = characteristics(data)
-    source = study.sets[name]
-    entry = find_entry(source.name) if isinstance(source, CatalogueSource) else None
+    numbers, entry = characteristics(data), study.sets[name].entry
     return {
         "set": name,
         "title": entry.title if entry else "",
@@ -422,15 +432,5 @@ def _machine() -> dict[str, str]:
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    try:  # Windows has no sysconf
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    except (AttributeError, OSError, ValueError):
-        memory = None
-    return {
-        "system": f"{platform.system()} {platform.release()}",
-        "architecture": platform.machine(),
-        "processor": names[0] if names else platform.processor(),
-        "processors": str(os.cpu_count()),
-        "memory": "unknown" if memory is None else f"{memory:.1f} GiB",
-        "implementation": sys.implementation.name,
-    }
+    names.append(platform.processor())
+    return {"system": platform.platform(), "processor": names[0], "processors": f"{os.cpu_count()}"}

@@ -1,10 +1,9 @@
-"""Sources of the datasets of a study: catalogue, file, function; the cache that workers read."""
+"""Sets of a study, which are tables of study files or data; and the files that workers read."""
 
 import hashlib
 import inspect
-import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,311 +16,137 @@ from pairmend.datasets.data import subset
 from pairmend.datasets.named_sets import CatalogueEntry, find_entry, is_available
 from pairmend.study.objects import describe, find, own_file
 
-
-class Source:
-    """Base class of the sources of a data set, and the place of one that is not sent along."""
-
-    def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
-        """Load the set.
-
-        Parameters
-        ----------
-        data_dir : Path or None
-            Folder with sets of the catalogue; None means that of PAIRMEND_DATA, if it is set.
-        download : bool
-            Whether missing files of the catalogue are downloaded.
-
-        Returns
-        -------
-        MultiLabelData
-        """
-        raise ValueError("This set was not sent with the study: it is read from the cache.")
-
-    def missing(self, data_dir: Path | None) -> str:
-        """Return why the set cannot be loaded without network, empty if it can.
-
-        Parameters
-        ----------
-        data_dir : Path or None
-            Folder with sets of the catalogue.
-
-        Returns
-        -------
-        str
-        """
-        return ""
-
-    def files(self) -> list[Path]:
-        """Return the files of the user's own that the contents of the set depend on.
-
-        Returns
-        -------
-        list of Path
-        """
-        return []
-
-    def definition(self) -> dict[str, Any]:
-        """Return the source as plain data, as in a study file.
-
-        Returns
-        -------
-        dict
-        """
-        return {}
+KEYS: dict[str, dict[str, type]] = {
+    "catalogue": {"catalogue": str, "rows": int, "one_hot": bool},
+    "file": {"file": str, "xml": str, "labels": list, "targets": int, "one_hot": bool}
+    | {"max_bytes": int, "max_cells": int},
+    "function": {"function": str, "params": dict},
+}
+"""Keys of a table and their types, by the key that determines its kind."""
+TYPES = {
+    str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class CatalogueSource(Source):
-    """A set of the catalogue, prepared as in the paper.
+class Source:
+    """Where a set comes from: a table as in study files, or given data."""
 
-    Attributes
-    ----------
-    name : str
-        Name in the catalogue.
-    rows : int or None
-        Number of rows, drawn at random with a fixed seed; None means all.
-    one_hot : bool
-        Whether categorical features become 0/1 columns, for classifiers that need numbers.
+    table: Mapping[str, Any]
+    data: MultiLabelData | None = None
 
-    Examples
-    --------
-    >>> CatalogueSource("simplehc", rows=20).load(None, download=False).X.shape[0]
-    20
-    >>> CatalogueSource("azotobacter").missing(None)
-    'no public copy was found'
-    """
-
-    name: str
-    rows: int | None = None
-    one_hot: bool = False
+    @classmethod
+    def of(cls, name: str, given: Any, folder: Path = Path()) -> "Source":
+        """Return the source of a table, whose paths start from a folder, or of data."""
+        if isinstance(given, Source):
+            return given
+        if not isinstance(given, Mapping):
+            data = replace(as_data(given), name=name)
+            return cls({"given": data_hash(data)}, data)
+        place = f"sets.{name}"
+        kind = next((kind for kind in KEYS if kind in given), "catalogue")
+        check_keys(given, KEYS[kind], place)
+        table = {key: value for key, value in given.items() if value is not False}
+        if kind == "catalogue":
+            table["catalogue"] = find_entry(given.get("catalogue", name)).name
+            if given.get("rows", 1) < 1:
+                raise ValueError(f"{place}.rows must be a number of rows, got {given['rows']!r}")
+        for key in {"file", "xml"} & set(table):
+            table[key] = str((folder / table[key]).absolute())
+        return cls(table)
 
     @property
-    def entry(self) -> CatalogueEntry:
-        """Its entry in the catalogue."""
-        return find_entry(self.name)
+    def entry(self) -> CatalogueEntry | None:
+        """The entry in the catalogue, if it is one of its sets."""
+        return find_entry(self.table["catalogue"]) if "catalogue" in self.table else None
 
     def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
         """Load the set."""
-        data = load(self.name, data_dir, download=download)
-        data = data if self.rows is None else subset(data, self.rows, seed=0)
-        return one_hot(data) if self.one_hot else data
+        table, data = self.table, self.data
+        if "catalogue" in table:
+            data = load(table["catalogue"], data_dir, download=download)
+            data = subset(data, table["rows"], seed=0) if "rows" in table else data
+        elif "file" in table:
+            limits = {key: table[key] for key in ("max_bytes", "max_cells") if key in table}
+            read = {key: table[key] for key in ("xml", "labels", "targets") if key in table}
+            data = load_file(table["file"], **read, limits=ReadLimits(**limits))
+        elif "function" in table:
+            function = find(table["function"])
+            takes_seed = "random_state" in inspect.signature(function).parameters
+            seed = {"random_state": 0} if takes_seed else {}
+            data = function(**{**seed, **table.get("params", {})})
+        data = as_data(data)
+        return one_hot(data) if table.get("one_hot") else data
 
     def missing(self, data_dir: Path | None) -> str:
         """Return why the set cannot be loaded without network, empty if it can."""
-        if self.entry.status == "not found":
-            return "no public copy was found"
-        return "" if is_available(self.name, data_dir) else "its files are missing"
-
-    def definition(self) -> dict[str, Any]:
-        """Return the source as plain data, as in a study file."""
-        parts = {"catalogue": self.name, "rows": self.rows, "one_hot": self.one_hot or None}
-        return {key: value for key, value in parts.items() if value is not None}
-
-
-@dataclass(frozen=True)
-class FileSource(Source):
-    """A file in any format that `pairmend.datasets.load_file` reads.
-
-    Attributes
-    ----------
-    file : Path
-        The file.
-    xml : Path or None
-        Mulan's XML file with the names of the labels.
-    labels : tuple of str or None
-        Names of the labels.
-    targets : int or None
-        Number of label columns, as in `load_file`.
-    one_hot : bool
-        Whether categorical features become 0/1 columns, for classifiers that need numbers.
-    max_bytes, max_cells : int or None
-        As in `pairmend.datasets.ReadLimits`; None means their defaults.
-
-    Examples
-    --------
-    >>> FileSource(Path("absent.arff")).missing(None)
-    'there is no file absent.arff'
-    >>> sorted(FileSource(Path("mine.csv"), labels=("a", "b")).definition())
-    ['file', 'labels']
-    """
-
-    file: Path
-    xml: Path | None = None
-    labels: tuple[str, ...] | None = None
-    targets: int | None = None
-    one_hot: bool = False
-    max_bytes: int | None = None
-    max_cells: int | None = None
-
-    def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
-        """Load the set."""
-        limits = {"max_bytes": self.max_bytes, "max_cells": self.max_cells}
-        data = load_file(
-            self.file,
-            xml=self.xml,
-            labels=self.labels,
-            targets=self.targets,
-            limits=ReadLimits(**{name: n for name, n in limits.items() if n is not None}),
-        )
-        return one_hot(data) if self.one_hot else data
-
-    def missing(self, data_dir: Path | None) -> str:
-        """Return why the set cannot be loaded without network, empty if it can."""
-        absent = [str(path) for path in self.files() if not path.is_file()]
+        if self.entry:
+            if self.entry.status == "not found":
+                return "no public copy was found"
+            return "" if is_available(self.entry.name, data_dir) else "its files are missing"
+        try:
+            absent = [str(path) for path in self.files() if not path.is_file()]
+        except ImportError as error:
+            return str(error)
         return f"there is no file {' and no '.join(absent)}" if absent else ""
 
     def files(self) -> list[Path]:
         """Return the files of the user's own that the contents of the set depend on."""
-        return [self.file, *([] if self.xml is None else [self.xml])]
+        if "function" in self.table:
+            path = own_file(getattr(find(self.table["function"]), "__module__", ""))
+            return [path] if path else []
+        return [Path(self.table[key]) for key in ("file", "xml") if key in self.table]
 
     def definition(self) -> dict[str, Any]:
         """Return the source as plain data, as in a study file."""
-        parts = {**vars(self), "labels": list(self.labels) if self.labels else None}
-        for key, path in (("file", self.file), ("xml", self.xml)):
-            parts[key] = path and str(path.absolute())
-        return {key: value for key, value in parts.items() if value not in (None, False)}
+        return dict(describe(self.table))
 
 
-@dataclass(frozen=True)
-class FunctionSource(Source):
-    """A function that returns `MultiLabelData` or a pair of X and Y.
-
-    Attributes
-    ----------
-    function : str
-        Its import path.
-    params : mapping
-        Arguments. If the function has a ``random_state`` that is not given, it is 0, so that the
-        set is the same in each call.
-
-    Examples
-    --------
-    >>> make = "sklearn.datasets.make_multilabel_classification"
-    >>> FunctionSource(make, {"n_samples": 30}).load(None, download=False).X.shape
-    (30, 20)
-    """
-
-    function: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-
-    def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
-        """Load the set."""
-        function = find(self.function)
-        takes_seed = "random_state" in inspect.signature(function).parameters
-        seed = {"random_state": 0} if takes_seed else {}
-        return as_data(function(**{**seed, **self.params}))
-
-    def missing(self, data_dir: Path | None) -> str:
-        """Return why the set cannot be loaded without network, empty if it can."""
-        try:
-            find(self.function)
-        except ImportError as error:
-            return str(error)
-        return ""
-
-    def files(self) -> list[Path]:
-        """Return the files of the user's own that the contents of the set depend on."""
-        try:
-            path = own_file(find(self.function).__module__)
-        except (ImportError, AttributeError):
-            return []
-        return [] if path is None else [path]
-
-    def definition(self) -> dict[str, Any]:
-        """Return the source as plain data, as in a study file."""
-        return {"function": self.function, "params": describe(dict(self.params))}
-
-
-@dataclass(frozen=True)
-class GivenSource(Source):
-    """A data set in memory."""
-
-    data: MultiLabelData
-
-    def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
-        """Return the data."""
-        return self.data
-
-    def definition(self) -> dict[str, Any]:
-        """Return the source as plain data, from which it cannot be loaded."""
-        return {"opaque": "given data", "hash": data_hash(self.data)}
-
-
-@dataclass(frozen=True)
-class SubsetSource(Source):
-    """Some rows of another source, always the same."""
-
-    source: Source
-    rows: int
-
-    def load(self, data_dir: Path | None, download: bool) -> MultiLabelData:
-        """Load the set, and return a random part of its rows."""
-        data = as_data(self.source.load(data_dir, download))
-        return data if len(data.Y) <= self.rows else subset(data, self.rows, seed=0)
-
-    def missing(self, data_dir: Path | None) -> str:
-        """Return why the set cannot be loaded without network, empty if it can."""
-        return self.source.missing(data_dir)
+def check_keys(plain: Mapping[str, Any], known: Mapping[str, type], place: str) -> None:
+    """Refuse unknown keys of a table, and values of other types."""
+    if unknown := sorted(set(plain) - set(known)):
+        raise ValueError(f"{place} has unknown keys {unknown}; expected {', '.join(known)}")
+    for key, value in plain.items():
+        if not isinstance(value, known[key]) or (type(value) is bool and known[key] is not bool):
+            raise ValueError(f"{place}.{key} must be {TYPES[known[key]]}, got {value!r}")
 
 
 def as_data(given: Any) -> MultiLabelData:
-    """Return X (array, CSR or pandas frame) and Y as a data set."""
-    if isinstance(given, MultiLabelData):
-        return _checked(given)
-    try:
-        X, target = given
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"a set must be MultiLabelData or a pair of X and Y, got {type(given).__name__}"
-        ) from None
+    """Return X (array, sparse or pandas frame) and Y as a data set."""
+    if not isinstance(given, MultiLabelData):
+        try:
+            X, target = given
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"a set must be MultiLabelData or a pair of X and Y, got {type(given).__name__}"
+            ) from None
+        given = _paired(X, target)
+    # Without a copy if it is CSR.
+    X = sparse.csr_array(given.X) if sparse.issparse(given.X) else given.X
+    if X.ndim != 2 or X.shape[0] != len(given.Y):
+        raise ValueError(f"X must have a row for each of the {len(given.Y)} of Y, got {X.shape}")
+    return replace(given, X=X)
+
+
+def _paired(X: Any, target: Any) -> MultiLabelData:
     Y = np.asarray(target.toarray() if sparse.issparse(target) else target)
     if Y.ndim != 2 or not np.isin(Y, (0, 1)).all():
         raise ValueError(f"Y must hold label indicators, 0 or 1, in 2 dimensions; got {Y.shape}")
-    categories: dict[int, tuple[str, ...]] = {}
-    names = getattr(X, "columns", None)
+    names, categories = getattr(X, "columns", None), {}
     if names is not None:
-        X, categories = _from_frame(X)
-    elif sparse.issparse(X):
-        X = sparse.csr_array(X, dtype=np.float64)
-    else:
-        X = np.asarray(X, dtype=np.float64)
-    data = MultiLabelData(
-        X=X,
-        Y=Y.astype(np.int64),
-        feature_names=tuple(map(str, names))
-        if names is not None
-        else tuple(f"f{i}" for i in range(X.shape[1])),
-        label_names=tuple(map(str, getattr(target, "columns", range(Y.shape[1])))),
-        categories=categories,
-        name="",
-        source=(),
-    )
-    return _checked(data)
-
-
-def _checked(data: MultiLabelData) -> MultiLabelData:
-    """Check that X and Y have the same rows; convert sparse X to CSR."""
-    X = sparse.csr_array(data.X) if sparse.issparse(data.X) else data.X
-    if X.ndim != 2 or X.shape[0] != len(data.Y):
-        raise ValueError(f"X must have a row for each of the {len(data.Y)} of Y, got {X.shape}")
-    return replace(data, X=X)
-
-
-def _from_frame(frame: Any) -> tuple[Any, dict[int, tuple[str, ...]]]:
-    columns, categories = [], {}
-    for place, (_, column) in enumerate(frame.items()):
-        if column.dtype.name == "category":
-            categories[place] = tuple(map(str, column.cat.categories))
-            codes = column.cat.codes.to_numpy().astype(np.float64)
-            columns.append(np.where(codes < 0, np.nan, codes))
-        else:
+        columns = []
+        for place, (_, column) in enumerate(X.items()):
+            if column.dtype.name == "category":
+                categories[place] = tuple(map(str, column.cat.categories))
+                column = column.cat.codes.replace(-1, np.nan)
             columns.append(column.to_numpy(dtype=np.float64))
-    return np.column_stack(columns), categories
-
-
-def with_name(data: MultiLabelData, name: str) -> MultiLabelData:
-    """Return the data with another name."""
-    return replace(data, name=name)
+        X = np.column_stack(columns)
+    elif not sparse.issparse(X):
+        X = np.asarray(X, dtype=np.float64)
+    features = (f"f{i}" for i in range(X.shape[-1])) if names is None else map(str, names)
+    labels = map(str, getattr(target, "columns", range(Y.shape[1])))
+    Y = Y.astype(np.int64)
+    return MultiLabelData(X, Y, tuple(features), tuple(labels), categories, name="", source=())
 
 
 def data_hash(data: MultiLabelData) -> str:
@@ -345,22 +170,13 @@ class CachedSet(NamedTuple):
     fold_of: Any
 
 
-def put_into_cache(data: MultiLabelData, fold_of: Any, folder: Path) -> Path:
+def put_into_cache(data: MultiLabelData, fold_of: Any, path: Path) -> Path:
     """Write a set for `open_cached_set`, and return its file."""
     X = data.to_pandas()[0] if data.categories else data.X
-    try:
-        # A new name: Windows does not remove files that a process of an earlier run maps.
-        path = Path(tempfile.mkdtemp(dir=folder)) / ("frame" if data.categories else "arrays")
-        joblib.dump(CachedSet(X, data.Y, fold_of), path)
-    except OSError as error:
-        raise OSError(
-            f"cannot write the set {data.name!r} to {folder}: {error}. Finished tasks are stored. "
-            "Remove the cause (is the disk full?) or choose another folder (--out), and run the "
-            "study again to continue."
-        ) from error
+    joblib.dump(CachedSet(X, data.Y, fold_of), path)
     return path
 
 
 def open_cached_set(path: Path, *, mapped: bool = True) -> CachedSet:
     """Read a set of the cache; all processes share its arrays if they are mapped into memory."""
-    return joblib.load(path, mmap_mode="r" if mapped and path.name == "arrays" else None)
+    return joblib.load(path, mmap_mode="r" if mapped else None)

@@ -9,60 +9,30 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pairmend.study.criteria import CRITERIA, Criterion
+from pairmend.study.definition import own_names
 from pairmend.study.execution import Outcome, Predictions, Task
-from pairmend.study.objects import CRITERIA, Criterion, as_text
+from pairmend.study.objects import as_text, describe
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FILE = "study.sqlite"
-LAYOUT = 3
+LAYOUT = 4
 """Number of the layout of the tables; a file with another one is refused."""
 PROGRAM = 0x706D6E64
 """SQLite's application_id of files of this program."""
-
-TABLES = f"""
-BEGIN;
-CREATE TABLE definition (plain TEXT NOT NULL);
-CREATE TABLE methods (name TEXT PRIMARY KEY, files TEXT NOT NULL);
-CREATE TABLE runs (
-    run INTEGER PRIMARY KEY, started TEXT NOT NULL, ended TEXT NOT NULL DEFAULT '',
-    versions TEXT NOT NULL, machine TEXT NOT NULL, study_file TEXT NOT NULL
-);
-CREATE TABLE sets (
-    "set" TEXT PRIMARY KEY, title TEXT NOT NULL, paper_number INTEGER, sha256 TEXT NOT NULL,
-    source TEXT NOT NULL, characteristics TEXT NOT NULL, files TEXT NOT NULL
-);
-CREATE TABLE tasks (
-    "set" TEXT NOT NULL, repeat INTEGER NOT NULL, fold INTEGER NOT NULL, algorithm TEXT NOT NULL,
-    status TEXT NOT NULL, seed INTEGER NOT NULL, fitted_by TEXT NOT NULL, fit_seconds REAL,
-    predict_seconds REAL, peak_bytes INTEGER, warnings TEXT NOT NULL, error TEXT NOT NULL,
-    traceback TEXT NOT NULL, finished TEXT NOT NULL, chosen TEXT NOT NULL,
-    run INTEGER NOT NULL REFERENCES runs (run),
-    PRIMARY KEY ("set", repeat, fold, algorithm)
-);
-CREATE TABLE results (
-    "set" TEXT NOT NULL, repeat INTEGER NOT NULL, fold INTEGER NOT NULL, algorithm TEXT NOT NULL,
-    criterion TEXT NOT NULL, value REAL NOT NULL,
-    PRIMARY KEY ("set", repeat, fold, algorithm, criterion)
-);
-CREATE TABLE truth (
-    "set" TEXT NOT NULL, repeat INTEGER NOT NULL, fold INTEGER NOT NULL,
-    n_rows INTEGER NOT NULL, n_labels INTEGER NOT NULL, labels BLOB NOT NULL,
-    PRIMARY KEY ("set", repeat, fold)
-);
-CREATE TABLE predictions (
-    "set" TEXT NOT NULL, repeat INTEGER NOT NULL, fold INTEGER NOT NULL, algorithm TEXT NOT NULL,
-    labels BLOB NOT NULL, scores BLOB NOT NULL,
-    PRIMARY KEY ("set", repeat, fold, algorithm)
-);
-PRAGMA user_version = {LAYOUT};
-PRAGMA application_id = {PROGRAM};
-COMMIT;
-"""
-TASK_ORDER = '"set", repeat, fold, algorithm'
-WITH_RESULTS = ("tasks", "results", "predictions")
-"""Tables with a row, or more, for each task."""
+TASK = '"set", repeat, fold, algorithm'
+TABLES = {
+    "definition": "plain, files",
+    "runs": "run INTEGER PRIMARY KEY, started, ended, versions, machine, study_file",
+    "sets": '"set" PRIMARY KEY, title, paper_number, sha256, source, characteristics',
+    "tasks": f"{TASK}, status, seed, fitted_by, fit_seconds, predict_seconds, peak_bytes, "
+    f"warnings, error, traceback, finished, chosen, run, PRIMARY KEY ({TASK})",
+    "results": f"{TASK}, criterion, value, PRIMARY KEY ({TASK}, criterion)",
+    "predictions": f"{TASK}, n_rows, n_labels, truth, labels, scores, PRIMARY KEY ({TASK})",
+}
+"""Tables of the file and their columns."""
 
 
 class Store:
@@ -78,14 +48,12 @@ class Store:
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA trusted_schema = OFF")
                 if _is_empty(connection):
-                    connection.executescript(TABLES)
+                    tables = (f"CREATE TABLE {name} ({TABLES[name]});" for name in TABLES)
+                    number = f"PRAGMA user_version = {LAYOUT}; PRAGMA application_id = {PROGRAM};"
+                    connection.executescript(f"BEGIN; {' '.join(tables)} {number} COMMIT;")
         except BaseException:
-            self.close()
+            self.connection.close()
             raise
-
-    def close(self) -> None:
-        """Close the file."""
-        self.connection.close()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -103,32 +71,25 @@ class Store:
     def start_run(
         self,
         definition: dict[str, Any],
-        run: Mapping[str, str],
-        methods: Mapping[str, dict[str, str]],
+        files: dict[str, dict[str, str]],
+        run: Mapping[str, Any],
         sets: Iterable[Mapping[str, Any]],
         again: Iterable[str],
     ) -> int:
         """Store how a run starts, and remove results to be computed again; return its number."""
         with self._writing() as connection:
             for name in again:
-                for table in WITH_RESULTS:
+                for table in ("tasks", "results", "predictions"):
                     sql = f'DELETE FROM {table} WHERE "set" = ? OR algorithm = ?'
                     connection.execute(sql, [name, name])
                 connection.execute("DELETE FROM results WHERE criterion = ?", [name])
             connection.execute("DELETE FROM definition")
-            connection.execute("INSERT INTO definition VALUES (?)", [json.dumps(definition)])
-            connection.executemany(
-                "INSERT OR REPLACE INTO methods VALUES (?, ?)",
-                [[name, json.dumps(files)] for name, files in methods.items()],
-            )
-            connection.executemany(_insert("sets", connection), sets)
-            cursor = connection.execute(
-                "INSERT INTO runs (started, versions, machine, study_file) VALUES "
-                "(:started, :versions, :machine, :study_file)",
-                run,
-            )
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
+            _insert(connection, "definition", plain=json.dumps(definition), files=json.dumps(files))
+            for each in sets:
+                _insert(connection, "sets", **each)
+            (number,) = connection.execute("SELECT ifnull(max(run), 0) + 1 FROM runs").fetchone()
+            _insert(connection, "runs", run=number, ended="", **run)
+        return int(number)
 
     def end_run(self, run: int, ended: str) -> None:
         """Store that a run has ended."""
@@ -137,69 +98,54 @@ class Store:
 
     def add(self, outcome: Outcome, run: int) -> None:
         """Store the outcome of a task."""
-        status = "failed" if outcome.error else "done"
-        row = {**vars(outcome), **outcome.task._asdict(), "status": status, "run": run}
         with self._writing() as connection:
-            connection.execute(_insert("tasks", connection), row)
+            _insert(connection, "tasks", **outcome.row, run=run)
+            task = outcome.task._asdict()
             if outcome.predictions:
-                row |= outcome.predictions._asdict()
-                connection.execute(_insert("predictions", connection), row)
-                connection.execute(_insert("truth", connection), {**row, "labels": row["truth"]})
-            self._add_values([(*outcome.task, name, v) for name, v in outcome.values.items()])
+                _insert(connection, "predictions", **task, **outcome.predictions._asdict())
+            for name, value in outcome.values.items():
+                _insert(connection, "results", **task, criterion=name, value=value)
 
     def add_missing_values(self, criteria: Mapping[str, Criterion]) -> None:
         """Compute metrics that tasks lack from their predictions."""
         with self._writing() as connection:
-            self._add_values(list(missing_values(connection, criteria)))
-
-    def _add_values(self, rows: list[tuple[Any, ...]]) -> None:
-        self.connection.executemany(
-            "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)", rows
-        )
+            for row in list(missing_values(connection, criteria)):
+                _insert(connection, "results", **row)
 
 
-def _insert(table: str, connection: sqlite3.Connection) -> str:
-    """Return a statement that inserts a mapping with a key for each column."""
-    columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-    return f"INSERT OR REPLACE INTO {table} VALUES (:{', :'.join(columns)})"
+def _insert(connection: sqlite3.Connection, table: str, **row: Any) -> None:
+    """Insert a row, or replace the one with its key."""
+    names, places = ", ".join(f'"{name}"' for name in row), ", ".join("?" * len(row))
+    connection.execute(
+        f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({places})", list(row.values())
+    )
 
 
 def missing_values(
     connection: sqlite3.Connection, criteria: Mapping[str, Criterion]
-) -> Iterator[tuple[Any, ...]]:
+) -> Iterator[dict[str, Any]]:
     """Yield rows of results of metrics that tasks with stored predictions lack."""
-    query = f"""
-        SELECT {TASK_ORDER}, n_rows, n_labels, truth.labels, predictions.labels, scores
-        FROM predictions JOIN truth USING ("set", repeat, fold) JOIN tasks USING ({TASK_ORDER})
-        WHERE status = 'done'
-    """
-    known = set(connection.execute(f"SELECT {TASK_ORDER}, criterion FROM results"))
-    for row in connection.execute(query):
-        task, predictions = row[:4], Predictions(*row[4:])
-        lacking = [name for name in criteria if (*task, name) not in known]
-        if lacking:
-            truth, predicted = predictions.arrays()
+    known = set(connection.execute(f"SELECT {TASK}, criterion FROM results"))
+    columns = f"{TASK}, n_rows, n_labels, truth, labels, scores"
+    for row in connection.execute(f"SELECT {columns} FROM predictions"):
+        task = Task(*row[:4])
+        if lacking := [name for name in criteria if (*task, name) not in known]:
+            truth, predicted = Predictions(*row[4:]).arrays()
         for name in lacking:
-            criterion = criteria[name]
-            if criterion.needs in predicted:
+            if criteria[name].needs in predicted:
                 with suppress(ValueError):  # it is not defined for these rows
-                    yield (*task, name, criterion(truth, predicted[criterion.needs]))
+                    value = criteria[name](truth, predicted[criteria[name].needs])
+                    yield {**task._asdict(), "criterion": name, "value": value}
 
 
-def require_extra(*others: str) -> None:
-    """Raise an ImportError if a package of the extra, or one of the others, is not installed."""
+def require_extra(*others: str, extra: str = "study") -> None:
+    """Raise an ImportError if a package of an extra is not installed."""
     packages = ("cloudpickle", "filelock", "pandas", *others)
     if absent := [name for name in packages if find_spec(name) is None]:
         raise ImportError(
             f"a study needs packages that are not installed ({', '.join(absent)}): "
-            "pip install 'pairmend[study]'"
+            f"pip install 'pairmend[{extra}]'"
         )
-
-
-def check_folder(folder: Path) -> None:
-    """Raise an error if the path of a results folder is that of a file."""
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is a file, expected a folder for results")
 
 
 @dataclass(frozen=True)
@@ -224,17 +170,17 @@ class StudyRecord:
         ``stored_bytes`` (size of the stored predictions, NaN without) and ``score_bytes``.
     sets : DataFrame
         A row for each set that was loaded: ``set``, ``title``, ``paper_number`` (NaN for a set
-        that is not in the paper), ``sha256`` of its contents, ``source``, ``files`` (path and
-        SHA-256 of each), and its characteristics: N, d, L, LC, LD, avIR, AVsc.
+        that is not in the paper), ``sha256`` of its contents, ``source``, and its
+        characteristics: N, d, L, LC, LD, avIR, AVsc.
     runs : DataFrame
         A row for each run: its number ``run``, ``started``, ``ended`` (empty if it was
         interrupted), and as dicts ``versions`` (of Python and packages) and ``machine``.
     chosen : DataFrame or None
         A row for each parameter that a search chose in a task: set, repeat, fold, algorithm,
         ``parameter``, and ``value`` as JSON.
-    methods : dict
-        For each algorithm and metric the files of the user's own that define it: their SHA-256 by
-        module.
+    files : dict
+        For each set, algorithm and metric (such as "sets.yeast") the SHA-256 of the user's own
+        files that it was computed with, by name of the file or module.
 
     Examples
     --------
@@ -258,7 +204,7 @@ class StudyRecord:
     sets: "pd.DataFrame"
     runs: "pd.DataFrame"
     chosen: "pd.DataFrame | None" = None
-    methods: Mapping[str, dict[str, str]] = field(default_factory=dict)
+    files: Mapping[str, dict[str, str]] = field(default_factory=dict)
 
     def narrowed(
         self,
@@ -283,28 +229,19 @@ class StudyRecord:
         -------
         StudyRecord
         """
-        own = {name.casefold(): name for name in self.definition["algorithms"]}
-        names = list(own if algorithms is None else algorithms)
+        own = self.definition["algorithms"]
+        kept = own_names(own, own if algorithms is None else list(algorithms), "algorithm")
+        judged: dict[str, Any] = {} if alpha is None else {"alpha": alpha}
         if alpha is not None and not 0 < alpha < 1:
             raise ValueError(f"alpha must be between 0 and 1, such as 0.05, got {alpha!r}")
-        known = {name: own.get(name.casefold()) for name in (*names, *filter(None, [control]))}
-        if unknown := [name for name, found in known.items() if found is None]:
-            raise ValueError(
-                f"the study has no algorithm {', '.join(map(repr, unknown))}; it has "
-                f"{', '.join(own.values())}"
-            )
-        kept = {known[name] for name in names}
-        if control is not None and known[control] not in kept:
-            raise ValueError(f"the control {control!r} must be one of the algorithms compared")
-        parts = {name: each for name, each in self.definition["algorithms"].items() if name in kept}
-        judged = {"alpha": alpha, "control": control and known[control]}
+        if control is not None:
+            (judged["control"],) = own_names(own, [control], "algorithm")
+            if judged["control"] not in kept:
+                raise ValueError(f"the control {control!r} must be one of the algorithms compared")
+        parts = {name: own[name] for name in own if name in kept}
         return replace(
             self,
-            definition={
-                **self.definition,
-                "algorithms": parts,
-                **{key: value for key, value in judged.items() if value is not None},
-            },
+            definition={**self.definition, "algorithms": parts, **judged},
             results=self.results[self.results.algorithm.isin(kept)].reset_index(drop=True),
             tasks=self.tasks[self.tasks.algorithm.isin(kept)].reset_index(drop=True),
         )
@@ -354,7 +291,6 @@ def read_study(folder: str | Path, metrics: Iterable[str] | None = None) -> Stud
     hamming            0.4
     jaccard_samples    0.3
     """
-    require_extra()
     path = Path(folder) / FILE
     if not path.is_file():
         raise FileNotFoundError(
@@ -368,47 +304,49 @@ def read_study(folder: str | Path, metrics: Iterable[str] | None = None) -> Stud
 
 def read_record(folder: Path, metrics: Iterable[str] | None = None) -> StudyRecord | None:
     """Read the results in a folder; None if there is no study, or none has begun."""
+    require_extra()
     import pandas as pd
 
-    check_folder(folder)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file, expected a folder for results")
     if not (folder / FILE).exists():
         return None
     with _reading(folder / FILE) as connection:
 
-        def table(name: str, order: str = "1") -> pd.DataFrame:
-            return pd.read_sql_query(f"SELECT * FROM {name} ORDER BY {order}", connection)
+        def table(name: str, order: str, columns: str = "*") -> pd.DataFrame:
+            return pd.read_sql_query(f"SELECT {columns} FROM {name} ORDER BY {order}", connection)
 
-        if _is_empty(connection) or (definition := _definition(connection)) is None:
+        stored = None if _is_empty(connection) else table("definition", "1")
+        if stored is None or stored.empty:
             return None
-        tasks, results = table("tasks", TASK_ORDER), table("results", f"{TASK_ORDER}, criterion")
-        sets, runs, methods = table("sets", "rowid"), table("runs"), table("methods")
-        sizes = pd.read_sql_query(
-            f"SELECT {TASK_ORDER}, length(labels) + length(scores) AS stored_bytes, "
-            "length(scores) AS score_bytes FROM predictions",
-            connection,
-        )
+        definition, files = (json.loads(stored[name][0]) for name in ("plain", "files"))
+        _check(definition)
+        tasks, results = table("tasks", TASK), table("results", f"{TASK}, criterion")
+        sets, runs = table("sets", "rowid"), table("runs", "run")
+        size = "length(truth) + length(labels) + length(scores) AS stored_bytes"
+        sizes = table("predictions", TASK, f"{TASK}, {size}, length(scores) AS score_bytes")
         if metrics is not None:
             definition, results = _with_metrics(connection, definition, results, list(metrics))
-    # A column without any value would have the type object.
-    for frame, columns in ((sets, ["paper_number"]), (tasks, ["peak_bytes", "predict_seconds"])):
-        frame[columns] = frame[columns].astype("float64")
-    for frame, columns in ((runs, ["versions", "machine"]), (sets, ["characteristics", "files"])):
-        for column in columns:
-            frame[column] = frame[column].map(json.loads)
-    numbers = pd.DataFrame(sets.pop("characteristics").tolist(), index=sets.index)
-    chosen = [
-        {**{key: row[key] for key in Task._fields}, "parameter": name, "value": as_text(value)}
-        for row in tasks[tasks.chosen != ""].to_dict("records")
-        for name, value in json.loads(row["chosen"]).items()
-    ]
+        # A column without any value would have the type object.
+        numbers = ["peak_bytes", "fit_seconds", "predict_seconds"]
+        tasks[numbers] = tasks[numbers].astype("float64")
+        sets["paper_number"] = sets["paper_number"].astype("float64")
+        for column in ("versions", "machine"):
+            runs[column] = runs[column].map(json.loads)
+        facts = [json.loads(text) for text in sets.pop("characteristics")]
+        chosen = [
+            (*task, name, as_text(value))
+            for *task, text in tasks[[*Task._fields, "chosen"]].itertuples(index=False)
+            for name, value in json.loads(text or "{}").items()
+        ]
     return StudyRecord(
         definition=definition,
         results=results,
         tasks=tasks.drop(columns="chosen").merge(sizes, "left", on=list(Task._fields)),
-        sets=sets.join(numbers),
+        sets=sets.join(pd.DataFrame(facts, index=sets.index)),
         runs=runs,
         chosen=pd.DataFrame(chosen, columns=[*Task._fields, "parameter", "value"]),
-        methods={row.name: json.loads(row.files) for row in methods.itertuples(index=False)},
+        files=files,
     )
 
 
@@ -433,10 +371,10 @@ def _with_metrics(
         raise ValueError(
             f"{', '.join(criteria)}: the study has no stored predictions to compute it from"
         )
-    described = {name: criterion.definition() for name, criterion in criteria.items()}
-    parts = {name: {**known, **described}[name] for name in metrics}
+    known = {**known, **{name: describe(vars(each)) for name, each in criteria.items()}}
     rows = pd.concat([results[results.criterion.isin(metrics)], added])
     order = [*Task._fields, "criterion"]
+    parts = {name: known[name] for name in metrics}
     return {**definition, "criteria": parts}, rows.sort_values(order, ignore_index=True)
 
 
@@ -467,14 +405,8 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
     return int(tables) == 0
 
 
-def _definition(connection: sqlite3.Connection) -> dict[str, Any] | None:
-    row = connection.execute("SELECT plain FROM definition").fetchone()
-    if not row:
-        return None
-    plain = json.loads(row[0])
-    tables = ("sets", "algorithms", "criteria")
-    if not isinstance(plain, dict) or not all(isinstance(plain.get(t), dict) for t in tables):
-        raise TypeError(f"its definition has no tables {', '.join(tables)}")
-    if not all(isinstance(part, dict) for table in tables for part in plain[table].values()):
-        raise TypeError("a part of its definition is not a table")
-    return plain
+def _check(definition: Any) -> None:
+    for name in ("sets", "algorithms", "criteria"):
+        table = definition.get(name) if isinstance(definition, dict) else None
+        if not isinstance(table, dict) or not all(isinstance(v, dict) for v in table.values()):
+            raise TypeError(f"its definition has no table {name} of tables")

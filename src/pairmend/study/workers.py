@@ -1,8 +1,8 @@
-"""Worker processes: a thread for each starts and replaces it, and enforces time limits.
+"""Performing batches of tasks: in worker processes of this machine, or on a Dask cluster.
 
-If a worker dies, only its batch is lost, and another worker repeats it; a batch whose worker dies
-three times has failed. A task that takes longer than the time limit of the study has failed, too:
-its worker is killed and replaced.
+A thread for each worker process starts and replaces it. If a worker dies, only its batch is lost,
+and another worker repeats it; a batch whose worker dies three times has failed. A task that takes
+longer than the time limit of the study has failed, too: its worker is killed and replaced.
 
 multiprocessing does not fit: its processes import the user's script again, so every script would
 need a guard. Pools of concurrent.futures and loky become unusable when one worker dies, and cannot
@@ -16,10 +16,17 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -27,12 +34,10 @@ from threadpoolctl import threadpool_limits
 
 from pairmend.study.definition import Study
 from pairmend.study.execution import Batch, Outcome, failures, perform
-from pairmend.study.sources import Source, open_cached_set
+from pairmend.study.plan import versions
+from pairmend.study.sources import CachedSet, open_cached_set
 
 ATTEMPTS = 3
-POLL_INTERVAL = 1.0
-"""Seconds between two checks of workers that send nothing."""
-
 START = """\
 import os, pickle, sys
 inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -43,7 +48,10 @@ from pairmend.study.workers import serve
 serve(inbox, outbox)
 """
 """Code that a worker process executes. Output of classifiers goes to standard error."""
-READY = "ready"
+LOST = (
+    "the Dask cluster was lost. Finished tasks are stored. Restart the cluster and run the study "
+    "again to continue."
+)
 
 
 class Job(NamedTuple):
@@ -57,103 +65,141 @@ def run_in_processes(
     study: Study, jobs: Iterable[Job], n_workers: int
 ) -> Generator[Outcome, None, None]:
     """Perform batches in worker processes and yield outcomes as they arrive."""
-    # Workers read sets from the cache, so they are not sent with the study.
-    study = replace(study, sets=dict.fromkeys(study.sets, Source()))
-    setup, found = _setup_of(study), queue.SimpleQueue[Any]()
-    source, lock = iter(jobs), threading.Lock()
-
-    def next_job() -> Job | None:
-        with lock:
-            return next(source, None)
-
-    runners = [_Runner(study, setup, next_job, found) for _ in range(n_workers)]
-    try:
-        for runner in runners:
-            runner.start()
-        n_running = n_workers
-        while n_running:
-            with suppress(queue.Empty):
-                message = found.get(timeout=POLL_INTERVAL)  # Windows interrupts no endless wait
-                if message is None:
-                    n_running -= 1
-                elif isinstance(message, BaseException):
-                    raise message
-                else:
-                    yield message
-    finally:
-        for runner in runners:
-            runner.stop()
-        for runner in runners:
-            if runner.is_alive():
-                runner.join()
-
-
-class _Runner(threading.Thread):
-    """Performs jobs one after the other in a worker process, which it starts and replaces."""
-
-    def __init__(self, study: Study, setup: bytes, next_job: Any, found: Any) -> None:
-        super().__init__(daemon=True)
-        self.study, self.setup, self.next_job, self.found = study, setup, next_job, found
-        self.worker: _Worker | None = None
-        self.stopped, self.lock = False, threading.Lock()
-
-    def run(self) -> None:
-        """Put outcomes into the queue, or an error; None at the end."""
+    pool = _Pool(study)
+    with ThreadPoolExecutor(n_workers) as executor:
         try:
-            while not self.stopped and (job := self.next_job()):
-                for outcome in self._perform(job):
-                    self.found.put(outcome)
-        except BaseException as error:
-            self.found.put(error)
-        self._end_worker()
-        self.found.put(None)
+            yield from _outcomes(
+                study, jobs, n_workers, lambda job: executor.submit(pool.perform, job)
+            )
+        finally:
+            pool.close()
 
-    def stop(self) -> None:
-        """Kill the worker, and start no other."""
+
+def run_on_cluster(
+    study: Study, jobs: Iterable[Job], client: Any
+) -> Generator[Outcome, None, None]:
+    """Perform batches on a Dask cluster and yield outcomes as they arrive."""
+    if study.time_limit is not None:
+        raise ValueError("a time limit needs local worker processes: leave out --dask or the limit")
+    here, sets = versions(), dict[Path, Any]()
+    for worker, there in client.run(versions).items():
+        if other := [name for name in here if there.get(name) != here[name]]:
+            raise RuntimeError(
+                f"the Dask worker {worker} has other versions of {', '.join(other)}: results "
+                "could differ. Install the same versions everywhere."
+            )
+
+    def submit(job: Job) -> Future[Any]:
+        if client.status != "running":
+            raise ConnectionError(LOST)
+        if job.file not in sets or sets[job.file].status == "error":
+            sets.clear()
+            # As the result of a task, which is repeated if its worker dies.
+            content = open_cached_set(job.file, mapped=False)
+            sets[job.file] = client.submit(CachedSet._make, content, pure=False)
+        return executor.submit(_perform, study, job.batch, sets[job.file])
+
+    executor = client.get_executor(pure=False)
+    try:
+        # For each thread one batch that runs, and one that waits.
+        yield from _outcomes(study, jobs, 2 * sum(client.nthreads().values()), submit)
+    finally:
+        if client.status == "running":
+            executor.shutdown(wait=False)
+
+
+def _outcomes(
+    study: Study, jobs: Iterable[Job], most: int, submit: Callable[[Job], "Future[Any]"]
+) -> Iterator[Outcome]:
+    """Submit jobs, at most some at a time, and yield their outcomes."""
+    killed: list[Job] = []
+    # Dask counts the death of a worker against all its batches: they are tried again, alone.
+    for source, most_waiting in ((iter(jobs), most), (iter(killed), 1)):
+        running: dict[Future[Any], Job] = {}
+        while True:
+            running |= {submit(job): job for job in islice(source, most_waiting - len(running))}
+            if not running:
+                break
+            # Windows interrupts no endless wait.
+            for future in wait(running, timeout=1, return_when=FIRST_COMPLETED).done:
+                job = running.pop(future)
+                try:
+                    yield from future.result()
+                except CancelledError as error:
+                    raise ConnectionError(LOST) from error
+                except RuntimeError:  # a worker process cannot start
+                    raise
+                except Exception as error:
+                    if type(error).__name__ == "KilledWorker" and job not in killed:
+                        killed.append(job)
+                    else:
+                        yield from failures(study, job.batch, error)
+
+
+class _Pool:
+    """Worker processes, one for each thread that performs jobs."""
+
+    def __init__(self, study: Study) -> None:
+        self.study, self.setup = study, _setup_of(study)
+        self.own, self.lock = threading.local(), threading.Lock()
+        self.workers: set[_Worker] = set()
+        self.closed = False
+
+    def close(self) -> None:
+        """Kill all workers, and start no others."""
         with self.lock:
-            self.stopped = True
-            if self.worker:
-                self.worker.kill()
+            self.closed = True
+            for worker in self.workers:
+                worker.end()
 
-    def _perform(self, job: Job) -> Iterator[Outcome]:
+    def perform(self, job: Job) -> list[Outcome]:
+        """Perform a job in the worker of this thread, which is started and replaced."""
+        found: list[Outcome] = []
         batch, n_deaths = job.batch, 0
         while batch.algorithms:
-            with self.lock:
-                if self.stopped:
-                    return
-                self.worker = self.worker or _Worker(self.setup)
+            worker = self._worker()
             try:
-                self.worker.send(Job(batch, job.file))
+                worker.send(Job(batch, job.file))
                 for _ in batch.algorithms:
-                    outcome = self.worker.receive(self.study.time_limit)
-                    batch = batch.without({outcome.task})
-                    yield outcome
-            except TimeoutError as late:
-                self._end_worker()
-                first, *others = batch.algorithms
-                yield from failures(self.study, replace(batch, algorithms=(first,)), late)
-                batch = replace(batch, algorithms=tuple(others))
+                    found.append(worker.receive(self.study.time_limit))
+                    batch = batch.without({found[-1].task})
             except EOFError:
-                cause, n_deaths = self._end_worker(), n_deaths + 1
-                if n_deaths == ATTEMPTS:
-                    error = RuntimeError(f"the worker process died {ATTEMPTS} times: {cause}")
-                    yield from failures(self.study, batch, error)
-                    return
+                code = worker.end()
+                if self.closed:
+                    break
+                if not worker.ready and code > 0:
+                    raise RuntimeError(
+                        f"a worker process could not start: it ended with {_cause(code)}"
+                    ) from None
+                self.own.worker, failed = None, batch
+                error: Exception
+                if worker.late:
+                    failed = replace(batch, algorithms=batch.algorithms[:1])
+                    error = TimeoutError(
+                        f"the time limit of {self.study.time_limit:g} seconds was exceeded"
+                    )
+                elif (n_deaths := n_deaths + 1) < ATTEMPTS:
+                    continue
+                else:
+                    error = RuntimeError(
+                        f"the worker process died {ATTEMPTS} times: {_cause(code)}"
+                    )
+                found += failures(self.study, failed, error)
+                batch = batch.without(set(failed.tasks))
+        return found
 
-    def _end_worker(self) -> str:
-        """End the worker, if there is one, and return how it ended."""
+    def _worker(self) -> "_Worker":
         with self.lock:
-            worker, self.worker = self.worker, None
-        if worker is None:
-            return ""
-        code = worker.end()
-        if not worker.ready and code > 0 and not self.stopped:
-            raise RuntimeError(f"a worker process could not start: it ended with {_cause(code)}")
-        return _cause(code)
+            if self.closed:
+                raise EOFError
+            if getattr(self.own, "worker", None) is None:
+                self.own.worker = _Worker(self.setup)
+                self.workers.add(self.own.worker)
+            return self.own.worker
 
 
 class _Worker:
-    """A worker process and the messages that it has sent."""
+    """A worker process and its pipes."""
 
     def __init__(self, setup: bytes) -> None:
         # In a process group of its own: it does not receive Ctrl-C, and its children end with it.
@@ -169,48 +215,43 @@ class _Worker:
             stderr=None if sys.stderr is not None else subprocess.DEVNULL,
             **own_group,
         )
-        self.messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self.ready = False
-        threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True).start()
+        self.ready = self.late = False
+        # Its children may keep the pipe open when it has ended.
+        threading.Thread(target=self.end, args=(False,), daemon=True).start()
         self._write(setup)
 
-    def _read(self, pipe: IO[bytes]) -> None:
-        with suppress(Exception), pipe:  # a message may be incomplete
-            while True:
-                self.messages.put(pickle.load(pipe))
-        self.messages.put(EOFError())
-
     def _write(self, message: bytes) -> None:
-        assert self.process.stdin is not None
         with suppress(OSError):  # receive notices that the process is dead
-            self.process.stdin.write(message)
-            self.process.stdin.flush()
+            self.process.stdin.write(message)  # type: ignore[union-attr]
+            self.process.stdin.flush()  # type: ignore[union-attr]
 
     def send(self, job: Job) -> None:
         """Send a job as soon as the worker has started, which no time limit includes."""
-        self.ready = self.ready or self.receive(None) == READY
+        self.ready = self.ready or self.receive(None)
         self._write(pickle.dumps(job))
 
     def receive(self, time_limit: float | None) -> Any:
-        """Return a message; raise EOFError if the process has ended, TimeoutError if it is late."""
-        end = time.monotonic() + (time_limit or float("inf"))
-        while True:
-            wait = max(0.0, min(POLL_INTERVAL, end - time.monotonic()))
-            try:
-                message = self.messages.get(timeout=wait)
-            except queue.Empty:
-                if self.process.poll() is not None:
-                    raise EOFError from None  # one of its child processes keeps the pipe open
-                if time.monotonic() >= end:
-                    raise TimeoutError(
-                        f"the time limit of {time_limit:g} seconds was exceeded"
-                    ) from None
-            else:
-                if isinstance(message, BaseException):
-                    raise message
-                return message
+        """Return a message; raise an EOFError if the process has ended, as it does if late."""
+        timer = threading.Timer(time_limit or 0, self._end_late)
+        if time_limit is not None:
+            timer.start()
+        try:
+            message = pickle.load(self.process.stdout)  # type: ignore[arg-type]
+        except Exception as error:  # an incomplete message can raise anything
+            raise EOFError from error
+        finally:
+            timer.cancel()
+        if isinstance(message, Exception):
+            raise message
+        return message
 
-    def kill(self) -> None:
+    def _end_late(self) -> None:
+        self.late = True
+        self.end()
+
+    def end(self, at_once: bool = True) -> int:
+        """End the process, at once or when it ends, and its children; return the exit code."""
+        code = None if at_once else self.process.wait()
         if sys.platform == "win32":
             # There are no groups of processes to kill; taskkill finds the children by their parent.
             command = ["taskkill", "/F", "/T", "/PID", str(self.process.pid)]
@@ -220,14 +261,7 @@ class _Worker:
         else:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-
-    def end(self) -> int:
-        """Kill the process and its children, and return its exit code."""
-        self.kill()
-        code = self.process.wait()
-        with suppress(OSError):
-            self.process.stdin.close()  # type: ignore[union-attr]
-        return code
+        return self.process.wait() if code is None else code
 
 
 def _setup_of(study: Study) -> bytes:
@@ -270,19 +304,16 @@ def serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
         return
     jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(inbox, jobs), daemon=True).start()
-    try:
-        # One BLAS thread in all workers: the number of threads changes the last digits.
-        with threadpool_limits(limits=1):
-            send(READY)
-            file, data = None, None
-            while True:
-                job = jobs.get()
-                if job.file != file or data is None:
-                    file, data = job.file, open_cached_set(job.file)
-                for outcome in perform(study, job.batch, data):
-                    send(outcome)
-    except KeyboardInterrupt:
-        send(KeyboardInterrupt())
+    # One BLAS thread in all workers: the number of threads changes the last digits.
+    with threadpool_limits(limits=1):
+        send(True)
+        file, data = None, None
+        while True:
+            job = jobs.get()
+            if job.file != file or data is None:
+                file, data = job.file, open_cached_set(job.file)
+            for outcome in perform(study, job.batch, data):
+                send(outcome)
 
 
 def _receive(inbox: IO[bytes], jobs: "queue.SimpleQueue[Job]") -> None:
@@ -292,3 +323,14 @@ def _receive(inbox: IO[bytes], jobs: "queue.SimpleQueue[Job]") -> None:
             jobs.put(pickle.load(inbox))
     finally:
         os._exit(1)
+
+
+_ONE_BATCH = threading.Lock()
+
+
+def _perform(study: Study, batch: Batch, data: CachedSet) -> list[Outcome]:
+    """Perform a batch on a worker of a cluster."""
+    # Global random numbers, warning filters and BLAS threads belong to the process, so a process
+    # performs one batch at a time, however many threads its worker has.
+    with _ONE_BATCH, threadpool_limits(limits=1):
+        return list(perform(study, batch, data))

@@ -1,0 +1,108 @@
+"""Criterion, a metric of a study; and those that are known by name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn import metrics
+
+from pairmend._utils.typing import FloatArray, IntArray
+from pairmend.metrics import LOSS_TITLES, LOSSES
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A metric that scores predictions.
+
+    Attributes
+    ----------
+    function : callable
+        Called with the true label indicators and the predictions; returns a number.
+    title : str
+        Name in tables and figures.
+    greater_is_better : bool
+        Whether greater values are better.
+    needs : {"labels", "scores"}
+        Whether the predictions are label indicators or the scores of ``predict_proba`` or, where
+        a classifier has none, ``decision_function``.
+    params : mapping
+        Further parameters of the function.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import label_ranking_loss
+    >>> ranking = Criterion(label_ranking_loss, "ranking loss", needs="scores")
+    >>> ranking([[1, 0]], [[0.2, 0.7]])
+    1.0
+    """
+
+    function: Callable[..., Any]
+    title: str
+    greater_is_better: bool = False
+    needs: Literal["labels", "scores"] = "labels"
+    params: Mapping[str, Any] | None = None
+
+    def __call__(self, Y_true: Any, predicted: Any) -> float:
+        """Return the value of the metric, which must be a finite number."""
+        # Copies: a function that writes into its arguments must not change other metrics.
+        arguments = np.array(Y_true), np.array(predicted)
+        value = float(self.function(*arguments, **(self.params or {})))
+        if not np.isfinite(value):
+            raise ValueError(f"{self.title} is {value}, expected a finite number")
+        return value
+
+
+def one_error(truth: IntArray, scores: FloatArray) -> float:
+    """Return the share of rows whose label with the highest score is not true."""
+    return float(1 - truth[np.arange(len(truth)), scores.argmax(axis=1)].mean())
+
+
+def roc_auc(truth: IntArray, scores: FloatArray, average: str) -> float:
+    """Return the area under the ROC curve; a macro average leaves out labels of one class."""
+    kept = np.ptp(truth, axis=0) > 0 if average == "macro" else slice(None)
+    return float(metrics.roc_auc_score(truth[:, kept], scores[:, kept], average=average))
+
+
+def label_average_precision(truth: IntArray, scores: FloatArray, average: str) -> float:
+    """Return the area under the precision-recall curve; macro: of labels that occur."""
+    kept = truth.any(axis=0) if average == "macro" else slice(None)
+    return float(metrics.average_precision_score(truth[:, kept], scores[:, kept], average=average))
+
+
+def _of_scores(function: Any, title: str, greater: bool = True, **params: str) -> Criterion:
+    return Criterion(function, title, greater, "scores", params)
+
+
+CRITERIA = {name: Criterion(function, LOSS_TITLES[name]) for name, function in LOSSES.items()}
+CRITERIA["subset_accuracy"] = Criterion(metrics.accuracy_score, "subset accuracy", True)
+for _average in ("samples", "micro", "macro"):
+    for _name in ("jaccard", "precision", "recall", "f1"):
+        CRITERIA[f"{_name}_{_average}"] = Criterion(
+            getattr(metrics, f"{_name}_score"),
+            f"{_name.capitalize()} ({_average})",
+            greater_is_better=True,
+            params={"average": _average, "zero_division": 0.0},
+        )
+for _average in ("micro", "macro"):
+    for _name, _title, _function in (
+        ("roc_auc", "ROC AUC", roc_auc),
+        ("average_precision", "average precision", label_average_precision),
+    ):
+        CRITERIA[f"{_name}_{_average}"] = _of_scores(
+            _function, f"{_title} ({_average})", average=_average
+        )
+CRITERIA |= {
+    "one_error": _of_scores(one_error, "one-error", greater=False),
+    "coverage": _of_scores(metrics.coverage_error, "coverage", greater=False),
+    "ranking_loss": _of_scores(metrics.label_ranking_loss, "ranking loss", greater=False),
+    "average_precision": _of_scores(
+        metrics.label_ranking_average_precision_score, "average precision"
+    ),
+}
+"""Metrics of studies by name.
+
+The losses of `pairmend.metrics.LOSSES`, and the example-based, label-based and ranking-based
+measures of J. Bogatinovski et al. (2022), Comprehensive comparative study of multi-label
+classification methods: functions of scikit-learn where it has them, undefined values being 0.
+"""

@@ -1,0 +1,249 @@
+"""Results of changed definitions, code and data are not mixed with stored ones, nor reported."""
+
+import os
+import sys
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import odd_classifiers
+from pairmend.cli import main
+from pairmend.study import FailedTasksWarning, Study, load_study, plan_study, read_study, run_study
+from pairmend.study.plan import files_of, versions
+
+pytestmark = pytest.mark.usefixtures("in_process", "no_report")
+
+
+@pytest.fixture
+def no_report(monkeypatch):
+    """Write no report, which takes seconds."""
+    monkeypatch.setattr("pairmend.report.write_report", lambda out: out / "report.html")
+
+
+MODULE = """
+from odd_classifiers import Frequent
+
+class Mine(Frequent):
+    def predict(self, X):
+        return super().predict(X) * 1
+
+def metric(truth, predicted):
+    return 0.25
+"""
+
+FILE = """
+folds = 2
+[sets.one]
+function = "pairmend.datasets.make_hypercubes"
+params = {{ n_samples = 40 }}
+[algorithms.A]
+class = "sklearn.pipeline.Pipeline"
+params = {{ steps = [["last", {{ class = "{name}.Mine" }}]] }}
+[algorithms.B]
+class = "odd_classifiers.Frequent"
+[criteria.metric]
+function = "{name}.metric"
+"""
+
+
+@pytest.fixture
+def own(tmp_path, request):
+    """A folder with a study file and a module; and the module's name."""
+    name = "own_" + request.node.name.partition("[")[0]
+    (tmp_path / f"{name}.py").write_text(MODULE)
+    (tmp_path / "study.toml").write_text(FILE.format(name=name))
+    return tmp_path, name
+
+
+def test_changed_code_is_refused_with_the_modules(own):
+    folder, name = own
+    file, out, before = folder / "study.toml", folder / "out", list(sys.path)
+    assert len(run_study(load_study(file), out)) == 4
+    assert sys.path == before, "sys.path changed"
+    (folder / f"{name}.py").write_text(MODULE.replace("* 1", "* 0"))
+    with pytest.raises(ValueError, match="results computed with other code or data") as raised:
+        run_study(load_study(file), out)
+    message = str(raised.value)
+    assert f"algorithms.A: {name} changed" in message
+    assert f"criteria.metric: {name} changed" in message
+    assert "algorithms.B" not in message
+    assert "(--out), compute sets and algorithms again (--rerun NAME" in message
+    run_study(load_study(file), out, accept_changes=True)
+    assert plan_study(load_study(file), out).code_changes == ()
+
+
+def test_an_algorithm_whose_code_changed_is_computed_again_alone(own):
+    folder, name = own
+    file, out = folder / "study.toml", folder / "out"
+    file.write_text(FILE.format(name=name).partition("[criteria")[0])
+    study = load_study(file)
+    run_study(study.narrowed(algorithms=["B"]), out)
+    (folder / f"{name}.py").write_text(MODULE + "\nother = 1\n")
+    assert plan_study(study, out).code_changes == (), "A has no results"
+    run_study(study, out)
+    before = read_study(out)
+    (folder / f"{name}.py").write_text(MODULE.replace("* 1", "* 0"))
+    with pytest.raises(ValueError, match=f"algorithms.A: {name} changed"):
+        run_study(study, out)
+    plan = plan_study(study, out, rerun=["a"])
+    assert (plan.code_changes, plan.n_done) == ((), 2)
+    run_study(study, out, rerun=["a"])
+    after = read_study(out)
+    assert dict(zip(after.tasks.algorithm, after.tasks.run, strict=True)) == {"A": 3, "B": 1}
+    kept = before.tasks.algorithm == "B"
+    assert after.tasks[kept].equals(before.tasks[kept])
+    assert plan_study(study, out).code_changes == ()
+    with pytest.raises(ValueError, match="no set, algorithm or metric 'C'; it has hamm"):
+        run_study(study, out, rerun=["C"])
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda thing: thing(),
+        lambda thing: Pipeline([("first", GaussianNB()), ("last", thing())]),
+        lambda thing: FunctionTransformer(func=thing),
+        lambda thing: FunctionTransformer(kw_args={"deep": [(1, thing)]}),
+        lambda thing: FunctionTransformer(func=thing().fit),
+    ],
+)
+def test_files_of_nested_objects_are_found(wrapped, small_set):
+    model = wrapped(odd_classifiers.Frequent)
+    model.predict = model.fit = print
+    study = Study({"one": small_set}, {"A": model, "B": Pipeline([("last", GaussianNB())])})
+    assert "odd_classifiers" in files_of(study)["algorithms.A"]
+    assert files_of(study)["algorithms.B"] == {}, "installed packages have versions instead"
+    assert versions(study)["scikit-learn"] == sys.modules["sklearn"].__version__
+
+
+@pytest.fixture
+def filed(tmp_path):
+    """A finished study on two files."""
+    for name in ("one", "two"):
+        lines = ["x,a,b", *(f"{i},{i % 2},{i % 3 % 2}" for i in range(20))]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    (tmp_path / "study.toml").write_text(
+        "folds = 2\n"
+        + "".join(f'[sets.{n}]\nfile = "{n}.csv"\nlabels = ["a", "b"]\n' for n in ("one", "two"))
+        + '[algorithms.A]\nclass = "odd_classifiers.Frequent"\n'
+    )
+    run_study(load_study(tmp_path / "study.toml"), tmp_path / "out")
+    return tmp_path
+
+
+def test_a_finished_study_on_a_changed_file_is_refused_until_it_is_computed_again(filed, capsys):
+    out, words = filed / "out", ["study", str(filed / "study.toml"), "--out", str(filed / "out")]
+    before, study = read_study(out), load_study(filed / "study.toml")
+    changed = filed / "one.csv"
+    changed.write_text(changed.read_text().replace("\n0,0,0", "\n0,1,1"))
+    for command in (words, [*words, "--dry-run"], ["report", str(out)]):
+        assert main(command) == 2
+        message = capsys.readouterr().err
+        assert "sets.one: one.csv changed since results were stored" in message
+        assert "--rerun NAME" in message
+        assert "sets.two" not in message
+    with pytest.raises(ValueError, match="contents of the set .one. changed since results"):
+        run_study(replace(study, repeats=2), out, accept_changes=True)
+    assert set(read_study(out).tasks.repeat) == {0}
+    assert main([*words, "--rerun", "one"]) == 0
+    after = read_study(out)
+    assert after.tasks.groupby("set").run.unique().map(list).to_dict() == {"one": [2], "two": [1]}
+    assert after.sets.set_index("set").sha256["one"] != before.sets.set_index("set").sha256["one"]
+    assert plan_study(study, out).code_changes == ()
+
+
+def test_moved_and_absent_files_are_no_change(filed):
+    study, out = load_study(filed / "study.toml"), filed / "out"
+    os.utime(filed / "one.csv", (0, 0))
+    assert plan_study(study, out).code_changes == ()
+    (filed / "elsewhere").mkdir()
+    for name in ("one", "two"):
+        (filed / f"{name}.csv").rename(filed / "elsewhere" / f"{name}.csv")
+    pd.testing.assert_frame_equal(run_study(study, out), read_study(out).results)
+    moved = {
+        name: {"file": str(filed / "elsewhere" / f"{name}.csv"), "labels": ["a", "b"]}
+        for name in ("one", "two")
+    }
+    plan = plan_study(Study(moved, study.algorithms, folds=2), out)
+    assert plan.code_changes == plan.changes == ()
+
+
+def test_a_set_with_a_wrong_definition_is_computed_again_alone(filed):
+    study, out = load_study(filed / "study.toml"), filed / "out"
+    table = {"file": str(filed / "one.csv"), "labels": ["a", "b"], "targets": 2}
+    changed = Study({**study.sets, "one": table}, study.algorithms, folds=2)
+    with pytest.raises(ValueError, match=r"sets.one.targets is new: 2\n.*--rerun NAME"):
+        run_study(changed, out)
+    changed = Study({**study.sets, "one": study.sets["two"]}, study.algorithms, folds=2)
+    run_study(changed, out, rerun=["one"])
+    assert read_study(out).definition["sets"]["one"]["file"] == str(filed / "two.csv")
+
+
+def test_a_module_of_the_same_name_in_another_folder_is_refused(tmp_path):
+    for folder, share in (("one", 1), ("two", 2)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "namesake.py").write_text(
+            f"from odd_classifiers import Frequent\nclass Mine(Frequent):\n    share = {share}\n"
+        )
+        (tmp_path / folder / "study.toml").write_text(
+            'sets = ["simplehc"]\n[algorithms.A]\nclass = "namesake.Mine"\n'
+        )
+    assert load_study(tmp_path / "one" / "study.toml").algorithms["A"].share == 1
+    with pytest.raises(ValueError, match="'namesake' is already imported from .*one"):
+        load_study(tmp_path / "two" / "study.toml")
+
+
+def test_a_changed_study_is_refused_with_the_changes(study, sets, algorithms, tmp_path):
+    rows = run_study(study, tmp_path)
+    X, Y = sets["two"]
+    models = {**algorithms, "FCM": algorithms["FCM"].set_params(validation=3)}
+    other = {**sets, "two": (X + 1, Y)}
+    changed = Study(other, models, ["hamming"], folds=4, seed=2, split="stratified")
+    with pytest.raises(ValueError, match="has results of another study") as raised:
+        run_study(changed, tmp_path)
+    for line in (
+        "folds was 3, is now 4",
+        "seed was 0, is now 2",
+        "split was 'shuffled', is now 'stratified'",
+        "algorithms.FCM.params.validation is new: 3",
+        "sets.two.given was",
+        "criteria.zero_one.title was",
+    ):
+        assert line in str(raised.value)
+    pd.testing.assert_frame_equal(read_study(tmp_path).results, rows)
+
+
+def test_sets_algorithms_and_repeats_may_be_added(study, sets, algorithms, tmp_path):
+    small = Study({"two": sets["two"]}, {"FCM": algorithms["FCM"]}, folds=3)
+    run_study(small, tmp_path)
+    larger = Study(sets, algorithms, folds=3, repeats=2)
+    assert plan_study(larger, tmp_path).n_done == 3
+    rows = run_study(larger, tmp_path)
+    pd.testing.assert_frame_equal(rows, run_study(larger))
+    run_study(small, tmp_path)  # a part of it runs nothing and removes nothing
+    assert read_study(tmp_path).definition == larger.definition() | {"repeats": 2}
+
+
+def test_algorithms_without_results_may_change(sets, tmp_path):
+    (tmp_path / "marker").touch()
+    bad = {"A": odd_classifiers.Frequent(), "B": odd_classifiers.Failing(str(tmp_path / "marker"))}
+    with pytest.warns(FailedTasksWarning):
+        run_study(Study(sets, bad, folds=2), tmp_path / "out")
+    good = {**bad, "B": odd_classifiers.Failing("nowhere")}
+    assert len(run_study(Study(sets, good, folds=2), tmp_path / "out")) == 32
+    with pytest.raises(ValueError, match="algorithms.B.params.while_exists was 'nowhere'"):
+        run_study(Study(sets, bad, folds=2), tmp_path / "out")
+
+
+def test_other_versions_of_packages_are_refused_if_tasks_are_left(study, tmp_path, monkeypatch):
+    small = Study(study.sets, {"LPW": study.algorithms["LPW"]}, folds=3)
+    run_study(small, tmp_path)
+    monkeypatch.setattr("platform.python_version", lambda: "2.8")
+    run_study(small, tmp_path)  # nothing is left, so nothing is mixed
+    with pytest.raises(ValueError, match=r"other code.*\n  python was 3.*, is now 2.8\n.*--accept"):
+        run_study(study, tmp_path)
+    assert len(run_study(study, tmp_path, accept_changes=True)) == 72

@@ -1,0 +1,288 @@
+"""Studies in Python and in study files, and their sets."""
+
+import importlib.util
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from pairmend.datasets import load, make_hypercubes, save_file
+from pairmend.study import Study, load_study
+from pairmend.study.execution import shared_fits
+from pairmend.study.sources import Source, as_data, data_hash, open_cached_set, put_into_cache
+
+OWN = """
+title = "Ours"
+folds = 4
+repeats = 2
+split = "stratified"
+
+[sets.yeast]
+[sets.made]
+function = "pairmend.datasets.make_hypercubes"
+params = { n_samples = 50 }
+[sets.mine]
+file = "mine.csv"
+labels = ["a", "b"]
+one_hot = true
+
+[algorithms."one-vs-rest"]
+class = "sklearn.multiclass.OneVsRestClassifier"
+[algorithms."one-vs-rest".params.estimator]
+class = "sklearn.linear_model.LogisticRegression"
+params = { C = 0.5 }
+
+[criteria.hamming]
+[criteria.jaccard]
+function = "sklearn.metrics.jaccard_score"
+params = { average = "samples", zero_division = 1.0 }
+greater_is_better = true
+[criteria.ranking]
+function = "sklearn.metrics.label_ranking_loss"
+needs = "scores"
+title = "ranking loss"
+"""
+MINIMAL = 'sets = ["yeast"]\n[algorithms.A]\nclass = "pairmend.PairwiseClassifier"\n'
+WITHOUT_SETS = MINIMAL.partition("\n")[2]
+
+
+@pytest.fixture
+def own(tmp_path):
+    path = tmp_path / "ours.toml"
+    path.write_text(OWN)
+    return path
+
+
+def test_a_study_file(own):
+    before = list(sys.path)
+    study = load_study(own)
+    assert sys.path == before
+    assert (study.name, study.title, study.folds, study.repeats) == ("ours", "Ours", 4, 2)
+    mine = {"file": str(own.parent / "mine.csv"), "labels": ["a", "b"], "one_hot": True}
+    made = {"function": "pairmend.datasets.make_hypercubes", "params": {"n_samples": 50}}
+    definition = study.definition()
+    assert definition["sets"] == {"yeast": {"catalogue": "yeast"}, "made": made, "mine": mine}
+    estimator = study.algorithms["one-vs-rest"].estimator
+    assert isinstance(estimator, LogisticRegression)
+    assert estimator.C == 0.5
+    assert study.criteria["hamming"].title == "Hamming loss"
+    assert study.criteria["jaccard"].greater_is_better
+    assert study.criteria["jaccard"]([[1, 1]], [[1, 0]]) == 0.5
+    assert study.criteria["ranking"].needs == "scores"
+    # In Python sets are the same tables.
+    again = Study(definition["sets"], study.algorithms, study.criteria, folds=4)
+    assert again.definition()["sets"] == definition["sets"]
+
+
+@pytest.mark.parametrize("page", ["study.md", "tutorial_study.md"])
+def test_the_examples_of_the_documentation_are_valid(page, tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / page).read_text("utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
+    (tmp_path / "ours.toml").write_text(example)
+    algorithms = load_study(tmp_path / "ours.toml").algorithms
+    assert len(algorithms) == 2
+    if page == "study.md":
+        assert algorithms["one-vs-rest"].param_grid == {"estimator__C": [0.1, 1, 10]}
+
+
+def test_a_parameter_may_be_a_list_of_steps(tmp_path):
+    fill = '["fill", { class = "sklearn.impute.SimpleImputer" }]'
+    last = '["last", { class = "sklearn.dummy.DummyClassifier" }]'
+    pipeline = MINIMAL.replace("pairmend.PairwiseClassifier", "sklearn.pipeline.Pipeline")
+    (tmp_path / "ours.toml").write_text(f"{pipeline}params = {{ steps = [{fill}, {last}] }}\n")
+    (name, step), _ = load_study(tmp_path / "ours.toml").algorithms["A"].steps
+    assert (name, type(step).__name__) == ("fill", "SimpleImputer")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sets = [", "is not TOML"),
+        (b"\xff\xfe\x00", "not UTF-8 text"),
+        ("fold = 3\n" + MINIMAL, "unknown key 'fold'"),
+        ('file = "x"\n' + MINIMAL, "unknown key 'file'"),
+        ('sets = ["yeast"]', "'algorithms' is missing"),
+        ('algorithms = ["A"]\nsets = ["yeast"]', "algorithms must be a table"),
+        ("folds = 1\n" + MINIMAL, r"folds.* must be an int in the range \[2, inf\). Got 1"),
+        ('folds = "3"\n' + MINIMAL, "folds.* must be an int"),
+        ("seed = -1\n" + MINIMAL, "seed.* must be an int in the range"),
+        ("alpha = 1.0\n" + MINIMAL, "alpha.* must be a float in the range"),
+        ('split = "random"\n' + MINIMAL, "split.* must be a str among"),
+        ('predictions = "all"\n' + MINIMAL, "predictions.* must be a str among"),
+        ("title = 5\n" + MINIMAL, "title.* must be an instance of 'str'"),
+        ("time_limit = 0\n" + MINIMAL, "time_limit.* must be a float in the range"),
+        ("time_limit = inf\n" + MINIMAL, "time_limit.* must be a float in the range"),
+        ("device = 3\n" + MINIMAL, "device.* must be an instance of 'str'"),
+        ('name = ""\n' + MINIMAL, "names of studies must be texts of 1 to 100"),
+        (MINIMAL.replace("[algorithms.A]", '[algorithms."a\\nb"]'), "names of algorithms must"),
+        ("sets = []\n" + WITHOUT_SETS, "at least one of its sets"),
+        ("sets = 3\n" + WITHOUT_SETS, "sets must be a table, got 3"),
+        (MINIMAL.replace("yeast", "yest"), "did you mean 'yeast'"),
+        (MINIMAL.replace('["yeast"]', "{m = {catalogue = 3}}"), "sets.m.catalogue must be a text"),
+        (MINIMAL.replace('["yeast"]', "{m = {file = 3}}"), "sets.m.file must be a text, got 3"),
+        (MINIMAL.replace('["yeast"]', '{m = {fil = "a"}}'), "unknown keys"),
+        (MINIMAL.replace('["yeast"]', "{yeast = {rows = 0}}"), "must be a number of rows"),
+        ('criteria = ["loss"]\n' + MINIMAL, "criteria has the unknown names 'loss'"),
+        (MINIMAL + "[criteria.x]\n", "must name its function"),
+        (MINIMAL + '[criteria.x]\nfunction = "os.getpid"\nneeds = "all"\n', "'labels' or 'scores'"),
+        (MINIMAL + "[criteria.x]\nweight = 3\n", "unknown keys"),
+        (MINIMAL + '[criteria.x]\nfunction = "sys.path"\n', "sys.path is not a function"),
+        (MINIMAL + '[criteria.hamming]\ngreater_is_better = "no"\n', "must be true or false"),
+        (MINIMAL.replace("class =", "clas ="), "must name its class"),
+        (MINIMAL.replace("pairmend.Pairwise", "tests.no."), "cannot import"),
+        (
+            MINIMAL.replace("pairmend.PairwiseClassifier", "sklearn.preprocessing.StandardScaler"),
+            "must be an object implementing 'fit' and 'predict'",
+        ),
+    ],
+)
+def test_invalid_study_files_are_refused(tmp_path, text, message):
+    path = tmp_path / "bad.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    before = list(sys.path)
+    with pytest.raises(ValueError, match=message) as raised:
+        load_study(path)
+    assert str(path) in str(raised.value)
+    assert sys.path == before
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"sets": {}},
+        {"sets": "yeast"},
+        {"sets": {"one": 3}},
+        {"algorithms": {}},
+        {"algorithms": {"A": StandardScaler()}},
+        {"criteria": []},
+        {"criteria": "hamming"},
+        {"criteria": {"x": max}},
+    ],
+)
+def test_invalid_studies_are_refused(sets, algorithms, parts):
+    with pytest.raises((ValueError, TypeError), match=next(iter(parts)).removesuffix("s")[:3]):
+        Study(**{"sets": sets, "algorithms": algorithms, **parts})
+
+
+def test_studies_of_the_package():
+    study = load_study("paper")
+    assert len(study.sets) == 29
+    assert (study.folds, study.repeats, study.split, study.alpha) == (10, 1, "shuffled", 0.1)
+    assert list(study.criteria) == ["hamming", "macro_f1", "micro_f1", "zero_one"]
+    fcm_w, fcm_o = study.algorithms["FCM-W"], study.algorithms["FCM-O"]
+    assert (fcm_w.balance, fcm_w.overlap) == ("labels", 0.0)
+    assert (fcm_o.balance, fcm_o.overlap) == (None, 0.5)
+    mended = load_study("mended")
+    fits = [set(names) for names in shared_fits(mended.algorithms)]
+    for base in ("", "-LR", "-NB", "-RF"):
+        assert {f"Mended-{kind}{base}" for kind in ("H", "Z", "Mi", "Ma")} in fits
+    assert mended.definition()["sets"]["arts"] == {"catalogue": "arts", "rows": 1500}
+    # Of what differs only in parameters of prediction, the family has one fit for each base.
+    assert len(load_study("family").algorithms) > len(shared_fits(load_study("family").algorithms))
+    with pytest.raises(FileNotFoundError, match="no study file other; studies that come with"):
+        load_study("other")
+
+
+def test_algorithms_without_their_packages_are_left_out(monkeypatch):
+    whole, find_spec = load_study("mended"), importlib.util.find_spec
+    absent = ("lightgbm", "catboost", "mlrl")
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name in absent else find_spec(name)
+    )
+    study = load_study("mended")
+    packages = {f"LightGBM{threshold}": ["lightgbm"] for threshold in ("", "-SCut", "-F1")}
+    packages |= {f"CatBoost{threshold}": ["catboost"] for threshold in ("", "-SCut", "-F1")}
+    packages["BOOMER"] = ["mlrl"]
+    assert study.left_out == packages
+    assert set(whole.algorithms) - set(study.algorithms) == set(packages) - set(whole.left_out)
+    with pytest.raises(ValueError, match="Not installed: LightGBM needs lightgbm"):
+        study.narrowed(algorithms=["LightGBM"])
+
+
+def test_sets_of_the_catalogue_functions_and_files(tmp_path, shared):
+    whole = Source.of("simplehc", {}).load(None, False)
+    assert whole.Y.shape == (3000, 10)
+    parts = [Source.of("simplehc", {"rows": 20}).load(None, False) for _ in range(2)]
+    assert parts[0].Y.shape == (20, 10)
+    np.testing.assert_array_equal(parts[0].X, parts[1].X)
+    assert {tuple(row) for row in parts[0].X} <= {tuple(row) for row in whole.X}
+    table = {"function": "pairmend.datasets.make_hypercubes", "params": {"n_samples": 40}}
+    seeded = {**table, "params": {"n_samples": 40, "random_state": 1}}
+    first, second, third = (
+        Source.of("made", each).load(None, False) for each in (table, table, seeded)
+    )
+    assert data_hash(first) == data_hash(second) != data_hash(third), "random_state is 0"
+    save_file(first, tmp_path / "made.csv")
+    filed = Source.of("made", {"file": "made.csv", "labels": list(first.label_names)}, tmp_path)
+    np.testing.assert_array_equal(filed.load(None, False).Y, first.Y)
+    birds = Source.of("birds", {"one_hot": True}).load(shared / "data", False)
+    assert not birds.categories
+    assert birds.X.shape[1] > load("birds", shared / "data").X.shape[1]
+
+
+def test_reasons_why_sets_are_missing(tmp_path):
+    for name, table, reason in (
+        ("one", {"file": "no.arff"}, f"there is no file {tmp_path / 'no.arff'}"),
+        ("one", {"function": "nothing.here"}, "cannot import"),
+        ("azotobacter", {}, "no public copy was found"),
+        ("enron", {}, "its files are missing"),
+    ):
+        assert reason in Source.of(name, table, tmp_path).missing(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "given", [3, (1, 2, 3), (np.zeros((2, 1)), [0, 1]), (np.zeros((2, 2)), np.eye(3))]
+)
+def test_invalid_sets_are_refused(given):
+    with pytest.raises((TypeError, ValueError), match="must"):
+        as_data(given)
+
+
+def shapes():
+    rng = np.random.RandomState(0)
+    X = rng.uniform(size=(6, 3)) * (rng.uniform(size=(6, 3)) > 0.4)
+    Y = rng.randint(2, size=(6, 2))
+    frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical([*"xyxyx", None])})
+    return {"dense": (X, Y), "sparse": (sparse.csr_array(X), Y), "frame": (frame, Y)}
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+@pytest.mark.parametrize("kind", shapes())
+def test_sets_are_read_from_the_cache_as_written(kind, mapped, tmp_path):
+    X, Y = shapes()[kind]
+    folds = np.arange(6)[:, np.newaxis] % 3
+    path = put_into_cache(as_data((X, Y)), folds, tmp_path / "set")
+    again, Y_again, fold_of = open_cached_set(path, mapped=mapped)
+    np.testing.assert_array_equal(Y, Y_again)
+    np.testing.assert_array_equal(folds, fold_of)
+    if kind == "frame":
+        pd.testing.assert_frame_equal(again.astype(object), X.astype(object))
+    else:
+        toarray = getattr(again, "toarray", lambda: again)
+        np.testing.assert_array_equal(toarray(), shapes()["dense"][0])
+        assert isinstance(again.data if kind == "sparse" else again, np.memmap) == mapped
+
+
+def test_the_hash_depends_on_every_part():
+    X, Y = shapes()["dense"]
+    given = [(X, Y), (X + 1e-12, Y), (X, 1 - Y), (X[::-1], Y)]
+    hashes = [data_hash(as_data(each)) for each in [*given, *list(shapes().values())[1:]]]
+    assert len(set(hashes)) == len(hashes)
+    wide = sparse.csr_array(X)
+    wide.indices = wide.indices.astype(np.int64)
+    assert data_hash(as_data((wide, Y))) == data_hash(as_data(shapes()["sparse"]))
+
+
+@pytest.mark.parametrize("kind", [sparse.csc_array, sparse.coo_array, sparse.csr_matrix])
+def test_sparse_data_of_any_format_become_csr(kind):
+    data = make_hypercubes(n_samples=30, random_state=0)  # as many rows as features
+    again = as_data(replace(data, X=kind(data.X)))
+    assert again.X.format == "csr"
+    np.testing.assert_array_equal(again.X.toarray(), data.X)

@@ -1,0 +1,144 @@
+"""Tuned classifiers, and classifiers of labels with both classes."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+from pairmend.baselines import BinaryRelevance
+from pairmend.metrics import LOSSES
+from pairmend.model_selection import MultilabelStratifiedKFold
+from pairmend.report import summarise
+from pairmend.study import Criterion, load_study, read_study, run_study, tuned
+from pairmend.study.estimators import VaryingLabelsClassifier
+from pairmend.study.execution import folds_of
+
+zero_one = LOSSES["zero_one"]
+VALUES = [0.001, 0.1, 10.0]
+FILE = """
+folds = 3
+criteria = ["zero_one", "hamming"]
+[sets.simplehc]
+rows = 150
+[algorithms.tuned]
+class = "pairmend.baselines.BinaryRelevance"
+tune = { "estimator__C" = [0.001, 0.1, 10.0] }
+tune_folds = 2
+[algorithms.tuned.params.estimator]
+class = "sklearn.linear_model.LogisticRegression"
+[algorithms.plain]
+class = "pairmend.baselines.BinaryRelevance"
+params = { estimator = { class = "sklearn.linear_model.LogisticRegression" } }
+"""
+
+
+def made(C):
+    return BinaryRelevance(LogisticRegression(C=C))
+
+
+def test_each_training_part_chooses_its_own_values(tmp_path, in_process):
+    """Against loops over folds and values."""
+    (tmp_path / "ours.toml").write_text(FILE)
+    study = load_study(tmp_path / "ours.toml")
+    run_study(study, tmp_path / "out")
+    record = read_study(tmp_path / "out")
+    data = study.sets["simplehc"].load(None, download=False)
+    fold_of = folds_of(study, "simplehc", data.Y)[:, 0]
+    for fold in range(3):
+        X, Y = data.X[fold_of != fold], data.Y[fold_of != fold]
+        folds = list(MultilabelStratifiedKFold(2, random_state=0).split(X, Y))
+        losses = [
+            np.mean([zero_one(Y[b], made(C).fit(X[a], Y[a]).predict(X[b])) for a, b in folds])
+            for C in VALUES
+        ]
+        best = VALUES[int(np.argmin(losses))]
+        rows = record.chosen[record.chosen.fold == fold]
+        assert rows[["algorithm", "parameter"]].to_numpy().tolist() == [["tuned", "estimator__C"]]
+        assert float(rows["value"].iloc[0]) == best
+        test = fold_of == fold
+        expected = zero_one(data.Y[test], made(best).fit(X, Y).predict(data.X[test]))
+        found = record.results.query("algorithm == 'tuned' and criterion == 'zero_one'")
+        assert found.set_index("fold").loc[fold, "value"] == pytest.approx(expected)
+    assert sum(each["tasks"] for each in summarise(record)["chosen"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"estimator__C" =', '"C" =', "Invalid parameter 'C' for estimator BinaryRelevance"),
+        ("[0.001, 0.1, 10.0]", "[]", "need to be a non-empty"),
+        ("[0.001, 0.1, 10.0]", "0.1", "needs to be a list"),
+        ('{ "estimator__C" = [0.001, 0.1, 10.0] }', "3", "tune must be a table, got 3"),
+        ("tune_folds = 2", 'tune_by = "f1"', "tune_by must be a metric: hamming"),
+        ("tune =", "#", "algorithms.tuned has tune_folds, but no tune"),
+    ],
+)
+def test_wrong_tables_are_refused(tmp_path, old, new, message):
+    path = tmp_path / "ours.toml"
+    path.write_text(FILE.replace(old, new))
+    with pytest.raises(ValueError, match=message) as caught:
+        load_study(path)
+    assert f"{path}: algorithms.tuned" in str(caught.value)
+
+
+def test_metrics_of_scores_and_of_greater_values():
+    X, Y = np.random.default_rng(0).normal(size=(60, 3)), np.tile([[0, 1], [1, 0]], (30, 1))
+
+    def mean(truth, scores):
+        return float(np.mean(truth * scores))
+
+    for greater in (True, False):
+        search = tuned(made(1), {"estimator__C": [0.1, 1]}, Criterion(mean, "x", greater, "scores"))
+        scores = search.fit(X, Y).cv_results_["mean_test_score"]
+        assert (scores > 0).all() == greater
+    with pytest.raises(ValueError, match="criterion must be one of hamming, macro_f1"):
+        tuned(made(1), {"estimator__C": [1]}, "f1")
+
+
+@pytest.fixture
+def data():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    return X, np.column_stack([X[:, 0] > 0, np.zeros(60), X[:, 1] > 0.5, np.ones(60)]).astype(int)
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2, 3], [0, 2], [0, 1], [1, 3]])
+def test_labels_with_one_class_keep_it(data, labels):
+    X, Y = data[0], data[1][:, labels]
+    forest = RandomForestClassifier(5, random_state=0)
+    predicted = VaryingLabelsClassifier(forest).fit(X, Y).predict(X)
+    assert predicted.shape == Y.shape
+    varying = [i for i, label in enumerate(labels) if label in (0, 2)]
+    constant = [i for i, label in enumerate(labels) if label in (1, 3)]
+    np.testing.assert_array_equal(predicted[:, constant], Y[:, constant])
+    if varying:
+        target = Y[:, varying] if len(varying) > 1 else Y[:, varying[0]]
+        alone = clone(forest).fit(X, target).predict(X).reshape(60, -1)
+        np.testing.assert_array_equal(predicted[:, varying], alone)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        ("LightGBM", "estimator__n_estimators"),
+        ("LightGBM-F1", "estimator__estimator__n_estimators"),
+        ("CatBoost", "estimator__iterations"),
+        ("CatBoost-SCut", "estimator__estimator__iterations"),
+    ],
+)
+@pytest.mark.parametrize("labels", [[0, 1, 2, 3], [0, 1]])
+def test_boosting_baselines_of_the_study_take_labels_with_one_class(
+    data, name, parameter, form, labels
+):
+    pytest.importorskip(name.lower().partition("-")[0])
+    X, Y = data[0], data[1][:, labels]
+    model = clone(load_study("mended").algorithms[name])
+    model.set_params(**{parameter: 20}).fit(form(X), Y)
+    predicted, proba = np.asarray(model.predict(form(X))), model.predict_proba(form(X))
+    assert predicted.shape == proba.shape == Y.shape
+    assert (predicted == Y).mean() > 0.9
+    assert (predicted[:, 1] == 0).all()
+    assert (proba[:, 1] < 0.05).all()
+    assert ((proba > 0.5) == Y).mean() > 0.9
