@@ -87,9 +87,28 @@ def without_references(
     lines[:] = [_REFERENCE.sub(r"\2", line) for line in lines]
 
 
+_FULL_NAMES = {
+    name: f"{_module(module).__name__}.{name}"
+    for module, groups in GROUPS.items()
+    for names in groups.values()
+    for name in names
+}
+"""Public names with their modules, by the names alone."""
+
+
+def find_name(app: Sphinx, env: Any, node: Any, content: Any) -> Any:
+    """Return a reference to a public name that a docstring of another module names alone."""
+    full = _FULL_NAMES.get(node.get("reftarget"))
+    if full is None:
+        return None
+    domain = env.get_domain("py")
+    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", full, node, content)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Connect to the start of a build and to the reading of docstrings."""
+    """Connect to the start of a build, to the reading of docstrings and to missing references."""
     app.connect("config-inited", write_pages)
+    app.connect("missing-reference", find_name)
     # Before numpydoc, whose priority is the default, 500.
     app.connect("autodoc-process-docstring", without_references, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
