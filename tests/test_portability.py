@@ -110,20 +110,6 @@ def test_on_windows_workers_are_killed_with_their_children(monkeypatch):
     assert killed == [42]
 
 
-@pytest.mark.parametrize(
-    ("code", "cause"),
-    [
-        (-9, "SIGKILL, perhaps because memory ran out"),
-        (1, "exit code 1"),
-        (0xC0000005, "exit code 0xC0000005"),
-    ],
-)
-def test_causes_of_the_end_of_a_worker(code, cause):
-    if code < 0 and sys.platform == "win32":
-        pytest.skip("there are no such codes on Windows")
-    assert workers._cause(code) == cause
-
-
 def test_predictions_on_standard_output_are_the_bytes_of_a_file(monkeypatch, tmp_path):
     """Also if the encoding of the output has not all characters, as on Windows."""
     monkeypatch.chdir(tmp_path)

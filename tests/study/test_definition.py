@@ -104,8 +104,8 @@ def test_a_parameter_may_be_a_list_of_steps(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sets = [", "is not TOML"),
-        (b"\xff\xfe\x00", "not UTF-8 text"),
+        ("sets = [", "Invalid value"),
+        (b"\xff\xfe\x00", "utf-8"),
         ("fold = 3\n" + MINIMAL, "unknown key 'fold'"),
         ('file = "x"\n' + MINIMAL, "unknown key 'file'"),
         ('sets = ["yeast"]', "'algorithms' is missing"),

@@ -46,7 +46,7 @@ def whole(study_file, tmp_path_factory):
     return folder
 
 
-KILLED = f"exit code {signal.SIGTERM:d}" if sys.platform == "win32" else "SIGKILL"
+KILLED = f"exit code {signal.SIGTERM:d}" if sys.platform == "win32" else "Killed"
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc of Linux")
 
 
@@ -144,7 +144,7 @@ def test_workers_that_exit_or_leave_child_processes_are_replaced(odd_set, tmp_pa
     assert rows.groupby("algorithm").size().to_dict() == {"ok": 8, "exits": 4, "forks": 4}
     failed = read_study(tmp_path).tasks.query("status == 'failed'").set_index("algorithm").error
     assert "died 1 times: exit code 0" in failed["exits"]
-    assert "died 1 times: SIGKILL" in failed["forks"]
+    assert "died 1 times: Killed" in failed["forks"]
 
 
 def test_a_second_process_on_the_same_folder_is_refused(study_file, sets, tmp_path, in_process):
@@ -265,7 +265,7 @@ def test_a_task_over_the_time_limit_fails_and_its_worker_is_replaced(odd_set, tm
 
 def test_a_classifier_that_cannot_be_pickled_is_an_error(sets):
     lock = odd_classifiers.Frequent(seconds=threading.Lock())
-    with pytest.raises(ValueError, match="cannot be sent to a worker process: TypeError.*lock"):
+    with pytest.raises(TypeError, match="cannot pickle"):
         run_study(Study(sets, {"A": lock}, folds=2))
 
 

@@ -22,11 +22,7 @@ except ImportError as error:
     ) from error
 
 from pairmend.stats.adjustment import adjust
-from pairmend.stats.bayesian import (
-    bayesian_signed_rank,
-    corrected_t_test,
-    signed_rank_posterior,
-)
+from pairmend.stats.bayesian import bayesian_signed_rank, corrected_t_test, signed_rank_posterior
 from pairmend.stats.over_sets import (
     bootstrap_intervals,
     critical_difference,

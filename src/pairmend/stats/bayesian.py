@@ -261,10 +261,7 @@ def _sampled(
 
 
 def _regions(
-    differences: NDArray[np.float64],
-    rope: float,
-    weights: NDArray[np.float64],
-    negligible: float,
+    differences: NDArray[np.float64], rope: float, weights: NDArray[np.float64], negligible: float
 ) -> NDArray[np.float64]:
     """Return the probabilities of the three regions in each sample, of shape (3, n_samples)."""
     with_prior = np.concatenate([[0.0], differences])

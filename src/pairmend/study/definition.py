@@ -282,12 +282,8 @@ def load_study(study: str | Path) -> Study:
         )
     file: Any = resources.files("pairmend.study") / f"{study}.toml" if shipped else path
     try:
-        plain = tomllib.loads(file.read_bytes().decode("utf-8"))
-        return _parse({"name": path.stem, **plain}, None if shipped else path)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: is not UTF-8 text, expected a TOML study file") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path}: is not TOML: {error}") from error
+        plain = {"name": path.stem, **tomllib.loads(file.read_text("utf-8"))}
+        return _parse(plain, None if shipped else path)
     except (ValueError, TypeError, ImportError) as error:
         raise ValueError(f"{path}: {error}") from error
 

@@ -8,26 +8,17 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pairmend.datasets import MultiLabelData, characteristics
-from pairmend.datasets.data import subset
 from pairmend.published import CHARACTERISTICS
 from pairmend.study.definition import Study
-from pairmend.study.execution import (
-    Batch,
-    Outcome,
-    batches_of,
-    failure_of,
-    failures,
-    folds_of,
-    now,
-)
+from pairmend.study.execution import Batch, Outcome, batches_of, failures, folds_of, now
 from pairmend.study.objects import importable
 from pairmend.study.plan import (
     Plan,
@@ -39,7 +30,7 @@ from pairmend.study.plan import (
     versions,
 )
 from pairmend.study.sources import Source, data_hash, put_into_cache
-from pairmend.study.store import Store, read_record, read_study, require_extra
+from pairmend.study.store import Store, check_folder, read_record, read_study, require_extra
 from pairmend.study.workers import Job, run_in_processes, run_on_cluster
 
 if TYPE_CHECKING:
@@ -49,6 +40,7 @@ CHECKED_ROWS = 100
 """Number of rows of which `check_study` fits one half and predicts the other, and the reverse."""
 MOST_FAILURES = 3
 """Number of failed folds of a set after which its other folds are not tried."""
+NOT_TRIED = RuntimeError(f"not tried, because {MOST_FAILURES} folds of the set failed")
 
 
 class FailedTasksWarning(UserWarning):
@@ -150,19 +142,24 @@ def run_study(
         raise ValueError("give jobs or dask, not both: a cluster has its own number of workers")
     sources: dict[str, Any] = {"data_dir": data_dir and Path(data_dir), "download": download}
     with ExitStack() as stack:
-        perform = partial(run_in_processes, n_workers=jobs)
+        perform: Any = partial(run_in_processes, n_workers=jobs)
         if dask is not None:
-            perform = partial(run_on_cluster, client=stack.enter_context(_client(dask)))
+            perform = partial(run_on_cluster, client=_client(dask, stack))
         if out is None:  # Windows does not remove a file that a process still has open
             out = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         folder = Path(out).absolute()  # a classifier may change the working directory
-        stack.enter_context(_locked(folder))
+        _lock(folder, stack)
         plan = plan_study(study, folder, **sources, rerun=rerun)
         if reason := reason_not_to_run(study, plan, folder, accept_changes):
             raise ValueError(reason)
-        store = Store(folder)
-        stack.enter_context(closing(store.connection))
-        _run(study, plan, store, sources, perform, names_of(study, rerun), progress)
+        for old in folder.glob(".cache-*"):  # of a run that was killed
+            shutil.rmtree(old, ignore_errors=True)
+        cache = tempfile.TemporaryDirectory(
+            prefix=".cache-", dir=folder, ignore_cleanup_errors=True
+        )
+        run = _Run(study, plan, Path(stack.enter_context(cache)), Store(folder), progress)
+        stack.enter_context(closing(run.store.connection))
+        run.perform(perform, *run.prepare(names_of(study, rerun), **sources))
         record = read_study(folder)
     failed = record.tasks[record.tasks.status == "failed"]
     if len(failed):
@@ -209,90 +206,30 @@ def check_study(
     >>> check_study(Study(["simplehc"], {"pairs": PairwiseClassifier(GaussianNB())})).empty
     True
     """
-    require_extra()
-    import pandas as pd
-
-    errors: list[dict[str, str]] = []
-    sets: dict[str, Any] = {}
-    plan = plan_study(study, data_dir=data_dir)
-    for name in plan.sets.name[plan.sets.missing == ""]:
-        try:
-            with importable(study.folder):
-                data = study.sets[name].load(data_dir and Path(data_dir), download=False)
-            sets[name] = subset(data, min(len(data.Y), CHECKED_ROWS), seed=0)
-        except Exception as error:
-            errors += [{"set": name, "algorithm": "", **failure_of(error)}]
-    frame = pd.DataFrame(errors, columns=["set", "algorithm", "error", "traceback"])
-    if not sets:
-        return frame
-    small = replace(study, sets=sets, folds=2, repeats=1)
+    sets = {name: replace(each, most_rows=CHECKED_ROWS) for name, each in study.sets.items()}
+    small = replace(study, sets=sets, folds=2, repeats=1, skip_missing=True)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FailedTasksWarning)
-            run_study(small, folder, jobs=jobs, progress=progress)
+            run_study(small, folder, data_dir=data_dir, jobs=jobs, progress=progress)
         tasks = read_study(folder).tasks
     failed = tasks[tasks.status == "failed"].drop_duplicates(["set", "algorithm", "error"])
-    return pd.concat([frame, failed[frame.columns]], ignore_index=True)
-
-
-@contextmanager
-def _client(cluster: Any) -> Iterator[Any]:
-    """Yield the client of a Dask cluster given as a client or as the address of its scheduler."""
-    require_extra("distributed", extra="dask")
-    from distributed import Client
-
-    if not isinstance(cluster, str):
-        yield cluster
-        return
-    with Client(cluster, timeout=5, set_as_default=False) as client:
-        yield client
-
-
-@contextmanager
-def _cache(out: Path) -> Iterator[Path]:
-    """Make a folder from which workers read sets, and remove it at the end."""
-    for old in out.glob(".cache-*"):  # of a run that was killed
-        shutil.rmtree(old, ignore_errors=True)
-    folder = tempfile.mkdtemp(prefix=".cache-", dir=out)
-    try:
-        yield Path(folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _locked(out: Path) -> Iterator[None]:
-    """Make and lock a results folder; raise an error at once if another process has locked it."""
-    from filelock import FileLock, Timeout
-
-    if out.exists() and not out.is_dir():
-        raise NotADirectoryError(f"{out} is a file, expected a folder for results")
-    out.mkdir(parents=True, exist_ok=True)
-    try:
-        # The system releases the lock when the process ends, also when it is killed.
-        with FileLock(out / "study.lock", timeout=0):
-            yield
-    except Timeout:
-        raise BlockingIOError(
-            f"another process runs a study in {out}. Wait until it has ended, or choose another "
-            "folder."
-        ) from None
+    return failed[["set", "algorithm", "error", "traceback"]].reset_index(drop=True)
 
 
 def reason_not_to_run(study: Study, plan: Plan, out: Path, accept_changes: bool = False) -> str:
     """Return why a planned study is refused (other study, changed code, missing sets), or ''."""
+    lines = "\n  ".join(plan.changes or plan.code_changes)
     remedy = (
-        "\nUndo the changes, choose another folder (--out), compute sets and algorithms again "
-        "(--rerun NAME, or rerun=[NAME])"
+        f" Changes:\n  {lines}\nUndo the changes, choose another folder (--out), compute sets and "
+        "algorithms again (--rerun NAME, or rerun=[NAME])"
     )
     if plan.changes:
-        lines = "\n  ".join(plan.changes)
-        return f"{out} has results of another study. Changes:\n  {lines}{remedy}."
+        return f"{out} has results of another study.{remedy}."
     if plan.code_changes and not accept_changes:
-        lines = "\n  ".join(plan.code_changes)
         return (
-            f"{out} has results computed with other code or data. Changes:\n  {lines}{remedy}, or "
-            "keep the results as they are (--accept-changes, or accept_changes=True)."
+            f"{out} has results computed with other code or data.{remedy}, or keep the results as "
+            "they are (--accept-changes, or accept_changes=True)."
         )
     absent = plan.sets[plan.sets.missing != ""]
     missing = [f"{name} ({why})" for name, why in zip(absent.name, absent.missing, strict=True)]
@@ -304,115 +241,116 @@ def reason_not_to_run(study: Study, plan: Plan, out: Path, accept_changes: bool 
     return "" if plan.n_tasks else "all sets are missing, so there is nothing to run"
 
 
-def _run(
-    study: Study,
-    plan: Plan,
-    store: Store,
-    sources: dict[str, Any],
-    perform: Callable[..., Any],
-    again: set[str],
-    progress: Callable[[Step], None] | None,
-) -> None:
-    n_done, folder = plan.n_done, store.path.parent
-    n_failed: Counter[tuple[str, str]] = Counter()
-    not_tried: list[Batch] = []
+def _client(cluster: Any, stack: ExitStack) -> Any:
+    """Return the client of a Dask cluster given as a client or as the address of its scheduler."""
+    require_extra("distributed", extra="dask")
+    from distributed import Client
 
-    def show(doing: str, outcome: Outcome | None = None) -> None:
-        if progress is not None:
-            progress(Step(n_done, plan.n_tasks, doing, outcome))
+    if not isinstance(cluster, str):
+        return cluster
+    return stack.enter_context(Client(cluster, timeout=5, set_as_default=False))
 
-    def hopeful(jobs: Iterable[Job]) -> Iterator[Job]:
-        """Yield jobs without algorithms that failed on too many folds of the set."""
-        for batch, file in jobs:
-            failing = [n for n in batch.algorithms if n_failed[batch.set, n] >= MOST_FAILURES]
-            hopeless = replace(batch, algorithms=tuple(failing))
-            not_tried.append(hopeless)
-            if (rest := batch.without(set(hopeless.tasks))).algorithms:
-                yield Job(rest, file)
 
-    def skipped() -> Iterator[Outcome]:
-        error = RuntimeError(f"not tried, because {MOST_FAILURES} folds of the set failed")
-        for batch in not_tried:
-            yield from failures(study, batch, error)
+def _lock(folder: Path, stack: ExitStack) -> None:
+    """Make and lock a results folder; raise an error at once if another process has locked it."""
+    from filelock import FileLock, Timeout
 
-    show("reading the sets")
-    with _cache(folder) as cache:
-        jobs, finished, run = _prepare(study, plan, store, sources, again, cache, show)
+    check_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        # The system releases the lock when the process ends, also when it is killed.
+        stack.enter_context(FileLock(folder / "study.lock", timeout=0))
+    except Timeout:
+        raise BlockingIOError(
+            f"another process runs a study in {folder}. Wait until it has ended, or choose "
+            "another folder."
+        ) from None
+
+
+@dataclass
+class _Run:
+    """A run of a study whose folder is locked."""
+
+    study: Study
+    plan: Plan
+    cache: Path
+    store: Store
+    progress: Callable[[Step], None] | None
+
+    def show(self, n_new: int, doing: str, outcome: Outcome | None = None) -> None:
+        """Show the progress."""
+        if self.progress is not None:
+            self.progress(Step(self.plan.n_done + n_new, self.plan.n_tasks, doing, outcome))
+
+    def prepare(
+        self, again: set[str], data_dir: Path | None, download: bool
+    ) -> tuple[int, list[Job], list[Outcome]]:
+        """Read the sets, and store the start of a run; return its number, jobs and failures."""
+        study, stored = self.study, read_record(self.store.path.parent)
+        sha256 = dict(stored.sets[["set", "sha256"]].to_numpy()) if stored else {}
+        with_results = {task.set for task in self.plan.done}
+        facts: list[dict[str, Any]] = []
+        failed: list[Outcome] = []
+        jobs: list[Job] = []
+        available = self.plan.sets[self.plan.sets.missing == ""]
+        with importable(study.folder):
+            for name in available.name[available.fits > 0]:
+                self.show(0, f"reading {name}")
+                batches = list(batches_of(study, name, self.plan.done))
+                try:
+                    data = replace(study.sets[name].load(data_dir, download), name=name)
+                    if len(data.Y) < study.folds or data.Y.shape[1] < 2:
+                        raise ValueError(f"{name} has the shape {data.Y.shape}, which is too small")
+                    found, fold_of = _facts(study, name, data), folds_of(study, name, data.Y)
+                except Exception as error:  # one broken set must not stop the others
+                    failed += [each for batch in batches for each in failures(study, batch, error)]
+                    continue
+                if name in with_results and found["sha256"] != sha256[name]:
+                    raise ValueError(
+                        f"the contents of the set {name!r} changed since results were stored in "
+                        f"{self.store.path}. Undo the change, choose another folder (--out), or "
+                        f"compute the set again (--rerun {name})."
+                    )
+                facts.append(found)
+                file = put_into_cache(data, fold_of, self.cache / str(len(facts)))
+                jobs += [Job(batch, file) for batch in batches]
+            about = {
+                "started": now(),
+                "versions": json.dumps(versions(study)),
+                "machine": json.dumps(_machine()),
+                "study_file": sha256_of(study.file) if study.file else "",
+            }
+            files = files_of(study)
+        kept = replace(study, sets={name: study.sets[name] for name in available.name})
+        definition = merged_definition(stored.definition if stored else None, kept.definition())
+        old = stored.files if stored else {}  # files of finished sets may be absent
+        files = {key: {**old.get(key, {}), **files.get(key, {})} for key in {**old, **files}}
+        run = self.store.start_run(definition, files, about, facts, again)
+        self.store.add_missing_values(study.criteria)
+        return run, jobs, failed
+
+    def perform(self, perform: Any, run: int, jobs: list[Job], failed: list[Outcome]) -> None:
+        """Perform jobs and store the outcomes, until too many folds of a set have failed."""
+        n_failed: Counter[tuple[str, str]] = Counter()
+        skipped: list[Batch] = []
+
+        def hopeful() -> Iterator[Job]:
+            for batch, file in jobs:
+                failing = [n for n in batch.algorithms if n_failed[batch.set, n] >= MOST_FAILURES]
+                skipped.append(replace(batch, algorithms=tuple(failing)))
+                if (rest := batch.without(set(skipped[-1].tasks))).algorithms:
+                    yield Job(rest, file)
+
         # Workers read sets from the cache, so they are not sent with the study.
-        sent = replace(study, sets=dict.fromkeys(study.sets, Source({})))
-        with closing(perform(sent, hopeful(jobs))) as outcomes:  # ends workers, also by an error
-            for outcome in chain(finished, outcomes, skipped()):
-                store.add(outcome, run)
-                n_done += 1
+        study = replace(self.study, sets=dict.fromkeys(self.study.sets, Source({})))
+        not_tried = (each for batch in skipped for each in failures(study, batch, NOT_TRIED))
+        with closing(perform(study, hopeful())) as outcomes:  # ends workers, also by an error
+            for n_new, outcome in enumerate(chain(failed, outcomes, not_tried), 1):
+                self.store.add(outcome, run)
                 task = outcome.task
                 n_failed[task.set, task.algorithm] += bool(outcome.error)
-                show(f"{task.set}, fold {task.fold + 1}, {task.algorithm}", outcome)
-    store.end_run(run, now())
-
-
-def _prepare(
-    study: Study,
-    plan: Plan,
-    store: Store,
-    sources: dict[str, Any],
-    again: set[str],
-    cache: Path,
-    show: Callable[[str], None],
-) -> tuple[list[Job], list[Outcome], int]:
-    """Read the sets, and store the start of a run; return jobs, failures and its number."""
-    stored = read_record(store.path.parent)
-    sha256 = {} if stored is None else dict(zip(stored.sets.set, stored.sets.sha256, strict=True))
-    with_results = {task.set for task in plan.done}
-    facts: list[dict[str, Any]] = []
-    failed: list[Outcome] = []
-    jobs: list[Job] = []
-    available = plan.sets[plan.sets.missing == ""]
-    with importable(study.folder):
-        files = files_of(study)
-        for name in available.name[available.fits > 0]:
-            show(f"reading {name}")
-            batches = list(batches_of(study, name, plan.done))
-            try:
-                data = _load_set(study, name, **sources)
-                facts_of_set, fold_of = _facts(study, name, data), folds_of(study, name, data.Y)
-            except Exception as error:  # one broken set must not stop the others
-                failed += [
-                    outcome for batch in batches for outcome in failures(study, batch, error)
-                ]
-                continue
-            if name in with_results and facts_of_set["sha256"] != sha256[name]:
-                raise ValueError(
-                    f"the contents of the set {name!r} changed since results were stored in "
-                    f"{store.path}. Undo the change, choose another folder (--out), or compute the "
-                    f"set again (--rerun {name})."
-                )
-            facts.append(facts_of_set)
-            file = put_into_cache(data, fold_of, cache / str(len(facts)))
-            jobs += [Job(batch, file) for batch in batches]
-        about = {
-            "started": now(),
-            "versions": json.dumps(versions(study)),
-            "machine": json.dumps(_machine()),
-            "study_file": sha256_of(study.file) if study.file else "",
-        }
-    kept = replace(study, sets={name: study.sets[name] for name in available.name})
-    definition = merged_definition(stored.definition if stored else None, kept.definition())
-    old = stored.files if stored else {}  # files of finished sets may be absent
-    files = {place: {**old.get(place, {}), **files.get(place, {})} for place in {**old, **files}}
-    run = store.start_run(definition, files, about, facts, again)
-    store.add_missing_values(study.criteria)
-    return jobs, failed, run
-
-
-def _load_set(study: Study, name: str, data_dir: Path | None, download: bool) -> MultiLabelData:
-    """Load a set that has enough rows and labels for the study."""
-    data = replace(study.sets[name].load(data_dir, download), name=name)
-    n_rows, n_labels = data.Y.shape
-    if n_rows < study.folds:
-        raise ValueError(f"{name} has {n_rows} rows, too few for {study.folds} folds")
-    if n_labels < 2:
-        raise ValueError(f"{name} has {n_labels} label, expected two or more")
-    return data
+                self.show(n_new, f"{task.set}, fold {task.fold + 1}, {task.algorithm}", outcome)
+        self.store.end_run(run, now())
 
 
 def _facts(study: Study, name: str, data: MultiLabelData) -> dict[str, Any]:

@@ -34,6 +34,7 @@ class Source:
 
     table: Mapping[str, Any]
     data: MultiLabelData | None = None
+    most_rows: int | None = None
 
     @classmethod
     def of(cls, name: str, given: Any, folder: Path = Path()) -> "Source":
@@ -76,6 +77,8 @@ class Source:
             seed = {"random_state": 0} if takes_seed else {}
             data = function(**{**seed, **table.get("params", {})})
         data = as_data(data)
+        if self.most_rows is not None and self.most_rows < len(data.Y):
+            data = subset(data, self.most_rows, seed=0)
         return one_hot(data) if table.get("one_hot") else data
 
     def missing(self, data_dir: Path | None) -> str:

@@ -148,7 +148,13 @@ def require_extra(*others: str, extra: str = "study") -> None:
         )
 
 
-@dataclass(frozen=True)
+def check_folder(folder: Path) -> None:
+    """Raise an error if the path of a results folder is that of a file."""
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file, expected a folder for results")
+
+
+@dataclass(frozen=True, repr=False)
 class StudyRecord:
     """Results of a study with its definition, tasks, sets and runs.
 
@@ -192,8 +198,10 @@ class StudyRecord:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = run_study(study, folder)
     ...     record = read_study(folder)
-    >>> record
-    <StudyRecord 'study': 1 sets, 1 algorithms, 2 tasks done, 0 failed>
+    >>> record.tasks[["set", "fold", "algorithm", "status"]]
+            set  fold algorithm status
+    0  simplehc     0     pairs   done
+    1  simplehc     1     pairs   done
     >>> list(record.narrowed(["pairs"]).definition["algorithms"])
     ['pairs']
     """
@@ -244,14 +252,6 @@ class StudyRecord:
             definition={**self.definition, "algorithms": parts, **judged},
             results=self.results[self.results.algorithm.isin(kept)].reset_index(drop=True),
             tasks=self.tasks[self.tasks.algorithm.isin(kept)].reset_index(drop=True),
-        )
-
-    def __repr__(self) -> str:
-        n_done = int((self.tasks.status == "done").sum())
-        return (
-            f"<StudyRecord {self.definition['name']!r}: {len(self.definition['sets'])} sets, "
-            f"{len(self.definition['algorithms'])} algorithms, {n_done} tasks done, "
-            f"{len(self.tasks) - n_done} failed>"
         )
 
 
@@ -307,8 +307,7 @@ def read_record(folder: Path, metrics: Iterable[str] | None = None) -> StudyReco
     require_extra()
     import pandas as pd
 
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is a file, expected a folder for results")
+    check_folder(folder)
     if not (folder / FILE).exists():
         return None
     with _reading(folder / FILE) as connection:

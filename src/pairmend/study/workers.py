@@ -17,13 +17,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    CancelledError,
-    Future,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -164,28 +158,23 @@ class _Pool:
                     found.append(worker.receive(self.study.time_limit))
                     batch = batch.without({found[-1].task})
             except EOFError:
-                code = worker.end()
+                code, limit = worker.end(), self.study.time_limit
+                cause = f"exit code {code}" if code >= 0 else signal.strsignal(-code)
+                error: Exception | None = None
+                self.own.worker = None
                 if self.closed:
                     break
                 if not worker.ready and code > 0:
-                    raise RuntimeError(
-                        f"a worker process could not start: it ended with {_cause(code)}"
-                    ) from None
-                self.own.worker, failed = None, batch
-                error: Exception
+                    raise RuntimeError(f"a worker process could not start: {cause}") from None
+                failed = replace(batch, algorithms=batch.algorithms[:1]) if worker.late else batch
+                n_deaths += not worker.late
                 if worker.late:
-                    failed = replace(batch, algorithms=batch.algorithms[:1])
-                    error = TimeoutError(
-                        f"the time limit of {self.study.time_limit:g} seconds was exceeded"
-                    )
-                elif (n_deaths := n_deaths + 1) < ATTEMPTS:
-                    continue
-                else:
-                    error = RuntimeError(
-                        f"the worker process died {ATTEMPTS} times: {_cause(code)}"
-                    )
-                found += failures(self.study, failed, error)
-                batch = batch.without(set(failed.tasks))
+                    error = TimeoutError(f"the time limit of {limit:g} seconds was exceeded")
+                elif n_deaths == ATTEMPTS:
+                    error = RuntimeError(f"the worker process died {ATTEMPTS} times: {cause}")
+                if error:
+                    found += failures(self.study, failed, error)
+                    batch = batch.without(set(failed.tasks))
         return found
 
     def _worker(self) -> "_Worker":
@@ -203,17 +192,11 @@ class _Worker:
 
     def __init__(self, setup: bytes) -> None:
         # In a process group of its own: it does not receive Ctrl-C, and its children end with it.
-        own_group: dict[str, Any] = (
-            {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-            if sys.platform == "win32"
-            else {"process_group": 0}
-        )
+        group: dict[str, Any] = {"process_group": 0}
+        if sys.platform == "win32":
+            group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", START],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=None if sys.stderr is not None else subprocess.DEVNULL,
-            **own_group,
+            [sys.executable, "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **group
         )
         self.ready = self.late = False
         # Its children may keep the pipe open when it has ended.
@@ -268,25 +251,9 @@ def _setup_of(study: Study) -> bytes:
     """Return the first messages to a worker process."""
     import cloudpickle
 
-    try:
-        # cloudpickle also pickles classes that scripts and notebooks define.
-        pickled = cloudpickle.dumps(study)
-    except Exception as error:  # pickling can raise anything
-        raise ValueError(
-            f"the study cannot be sent to a worker process: {type(error).__name__}: {error}. "
-            "Classifiers and metrics must be objects that can be pickled."
-        ) from error
     folder = [] if study.folder is None else [str(study.folder)]
-    return pickle.dumps([*folder, *sys.path]) + pickle.dumps(pickled)
-
-
-def _cause(exitcode: int) -> str:
-    if exitcode < 0:
-        known = {each.value: each.name for each in signal.Signals}
-        name = known.get(-exitcode, f"signal {-exitcode}")
-        return f"{name}, perhaps because memory ran out" if name == "SIGKILL" else name
-    # Windows reports a crash as a large code, which its documentation lists in hexadecimal.
-    return f"exit code {exitcode}" if exitcode < 2**16 else f"exit code 0x{exitcode:08X}"
+    # cloudpickle also pickles classes that scripts and notebooks define.
+    return pickle.dumps([*folder, *sys.path]) + pickle.dumps(cloudpickle.dumps(study))
 
 
 def serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
