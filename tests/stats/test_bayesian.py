@@ -154,14 +154,6 @@ def test_probabilities_of_an_algorithm_that_always_wins_have_a_closed_form(n_set
     assert found["second_better"].iloc[0] == 0
 
 
-@pytest.mark.parametrize("gap", [0.0, 0.004, 0.01])
-def test_sets_within_the_rope_are_equivalent(gap):
-    """A difference of the rope itself lies within it, also with rounding error."""
-    first = np.array([0.1, 0.5, 0.3, 0.7, 0.2])
-    found = bayesian_signed_rank(np.column_stack([first, first + gap]))
-    assert found[PROBABILITIES].iloc[0].tolist() == [0, 1, 0]
-
-
 @pytest.mark.parametrize("test", [corrected_t_test, bayesian_signed_rank])
 def test_probabilities_add_up_mirror_and_depend_on_the_rope(rng, test):
     losses = pd.DataFrame(rng.normal(0.3, 0.03, size=(6, 4)), columns=list("abcd"))
@@ -186,19 +178,19 @@ TWO = [[1, 2], [2, 1]]
     [
         (bayesian_signed_rank, TWO, {"rope": -0.1}, "rope must be a finite number of at least 0"),
         (corrected_t_test, TWO, {"rope": "1"}, "rope must be a finite number .* got '1'"),
-        (corrected_t_test, TWO, {"test_share": 0}, "test_share must be between 0 and 1"),
+        (corrected_t_test, TWO, {"test_share": 0}, "test_share must be a number between 0 and 1"),
         (bayesian_signed_rank, TWO, {"prior_strength": 0}, "prior_strength must be positive"),
         (bayesian_signed_rank, TWO, {"prior_strength": np.inf}, "prior_strength must be a finite"),
         (bayesian_signed_rank, TWO, {"n_samples": 10}, "n_samples must be a whole number of at"),
         (bayesian_signed_rank, TWO, {"seed": None}, "seed must be a whole number of at least 0"),
         (bayesian_signed_rank, TWO, {"control": 7}, "control must be one of 0, 1, got 7"),
         (corrected_t_test, [[1, 2]], {}, "needs at least 2 fold"),
-        (corrected_t_test, [[1, 2], [2, np.nan]], {}, "needs a value on every fold"),
+        (corrected_t_test, [[1, 2], [2, np.nan]], {}, "Drop such folds"),
         (
             corrected_t_test,
             pd.DataFrame(TWO, index=pd.Index([0, 0], name="fold")),
             {},
-            r"two rows of one fold: \[0\]; .* by \['repeat', 'fold'\]",
+            r"same name twice: \[0\].* by \['repeat', 'fold'\]",
         ),
         (
             corrected_t_test,

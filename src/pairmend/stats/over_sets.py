@@ -336,17 +336,8 @@ def spearman(losses: Table, characteristics: Table) -> pd.DataFrame:
     """
     table = read_losses(losses, algorithms=1, sets=3)
     if isinstance(losses, pd.DataFrame) and isinstance(characteristics, pd.DataFrame | pd.Series):
-        missing = table.index.difference(characteristics.index, sort=False).tolist()
-        if missing:
-            raise ValueError(
-                f"characteristics has no row for the set(s) {missing}: its index must have the "
-                "same names of sets as that of losses"
-            )
-        characteristics = characteristics[characteristics.index.isin(table.index)]
-        numbers = read_table(characteristics, "characteristics", "characteristic")
-        numbers = numbers.reindex(table.index)
-    else:
-        numbers = read_table(characteristics, "characteristics", "characteristic")
+        characteristics = characteristics.reindex(table.index)
+    numbers = read_table(characteristics, "characteristics", "characteristic")
     if len(numbers) != len(table):
         raise ValueError(
             f"losses has {len(table)} sets and characteristics {len(numbers)}: pass the same sets "

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from pandas.api.types import is_complex_dtype, is_numeric_dtype
+from pandas.api.types import is_any_real_numeric_dtype
 from scipy.stats import rankdata
 
 Table: TypeAlias = "pd.DataFrame | ArrayLike"
@@ -19,11 +19,6 @@ ROUNDING_ERROR = 1e-12
 
 Means over folds of equal losses can differ in their last bits, by the order of summation; such a
 difference must not decide a rank."""
-
-_ONE_ROW = {
-    "set": "a row is one set: average its folds and repeats first",
-    "fold": "a row is one fold: index the folds of several repeats by ['repeat', 'fold']",
-}
 
 
 def average_ranks(losses: Table) -> pd.Series:
@@ -86,19 +81,23 @@ def read_losses(
 
 def read_table(values: Table, what: str, column_is: str, row_is: str = "set") -> pd.DataFrame:
     """Return a table with a row per set as a frame of floats."""
-    frame = values if isinstance(values, pd.DataFrame) else _frame_of_array(values, what)
-    for names, found, advice in (
-        (frame.columns, f"{what} has two columns of one name", "name each column once"),
-        (frame.index, f"{what} has two rows of one {row_is}", _ONE_ROW[row_is]),
-    ):
+    frame = values.to_frame() if isinstance(values, pd.Series) else values
+    if not isinstance(frame, pd.DataFrame):
+        cells = np.asarray(frame, dtype=object)
+        if cells.ndim != 2:
+            raise ValueError(
+                f"{what} must be a table with two dimensions, a row per {row_is}, got shape "
+                f"{cells.shape}"
+            )
+        frame = pd.DataFrame(cells).infer_objects()
+    for names in (frame.columns, frame.index):
         if names.has_duplicates:
-            raise ValueError(f"{found}: {names[names.duplicated()].unique().tolist()}; {advice}")
-    not_numeric = [
-        name
-        for name, dtype in frame.dtypes.items()
-        if not is_numeric_dtype(dtype) or is_complex_dtype(dtype)
-    ]
-    if not_numeric:
+            repeated = names[names.duplicated()].unique().tolist()
+            raise ValueError(
+                f"{what} has the same name twice: {repeated}. Name each {column_is} once, and "
+                f"index each {row_is} once, folds of repeats by ['repeat', 'fold']"
+            )
+    if not_numeric := [name for name in frame if not is_any_real_numeric_dtype(frame[name])]:
         raise ValueError(
             f"{what} has no numbers in the column(s) {not_numeric}: expected a row per {row_is} "
             f"and a column per {column_is}. Names of {row_is}s belong in the index, "
@@ -106,14 +105,12 @@ def read_table(values: Table, what: str, column_is: str, row_is: str = "set") ->
             f"rows.pivot(index='{row_is}', columns='algorithm', values='value')"
         )
     numbers = frame.to_numpy(dtype=float, na_value=np.nan)
-    bad = np.argwhere(~np.isfinite(numbers))
-    if len(bad):
+    if len(bad := np.argwhere(~np.isfinite(numbers))):
         row, column = bad[0]
         raise ValueError(
             f"{what} has {len(bad)} cell(s) without a finite number, the first in row "
             f"{frame.index[row]!r}, column {frame.columns[column]!r}: {numbers[row, column]}. "
-            f"Every {column_is} needs a value on every {row_is}: drop such {row_is}s, "
-            "table.dropna(), or compute the missing values"
+            f"Drop such {row_is}s, table.dropna(), or compute the missing values"
         )
     return pd.DataFrame(numbers, index=frame.index, columns=frame.columns)
 
@@ -121,18 +118,14 @@ def read_table(values: Table, what: str, column_is: str, row_is: str = "set") ->
 def read_p_values(p_values: PValues) -> pd.Series:
     """Return p-values as a series."""
     if isinstance(p_values, Mapping):
-        p_values = pd.Series(
-            list(p_values.values()), index=pd.Index(list(p_values), tupleize_cols=False)
-        )
+        names = pd.Index(list(p_values), tupleize_cols=False)
+        p_values = pd.Series(list(p_values.values()), index=names)
     cells = np.asarray(p_values)
     if cells.ndim != 1 or not len(cells):
         raise ValueError(
             f"p_values has shape {cells.shape}, expected a list of at least one number"
         )
-    try:
-        numbers = cells.astype(float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"p_values must be numbers: {error}") from error
+    numbers = cells.astype(float)
     bad = ~((numbers >= 0) & (numbers <= 1))
     if bad.any():
         raise ValueError(f"p_values has {numbers[bad].tolist()}, expected numbers in [0, 1]")
@@ -142,8 +135,7 @@ def read_p_values(p_values: PValues) -> pd.Series:
 def check_share(name: str, value: float) -> float:
     """Return a number after checking that it is strictly between 0 and 1."""
     if not isinstance(value, Real) or not 0 < value < 1:
-        example = "0.95" if name == "confidence" else "0.05"
-        raise ValueError(f"{name} must be between 0 and 1, such as {example}, got {value!r}")
+        raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}")
     return float(value)
 
 
@@ -166,17 +158,3 @@ def pairs_of(names: pd.Index, control: Hashable | None = None) -> pd.MultiIndex:
         return pd.MultiIndex.from_tuples(combinations(names, 2), names=["first", "second"])
     check_choice("control", control, tuple(names))
     return pd.MultiIndex.from_product([[control], names.drop(control)], names=["first", "second"])
-
-
-def _frame_of_array(values: ArrayLike, what: str) -> pd.DataFrame:
-    if isinstance(values, pd.Series):
-        return values.to_frame()
-    try:
-        cells = np.asarray(values, dtype=object)
-    except ValueError:
-        cells = np.empty(0)
-    if cells.ndim != 2:
-        raise ValueError(
-            f"{what} must be a table with two dimensions, a row per set, got shape {cells.shape}"
-        )
-    return pd.DataFrame(cells).infer_objects()
