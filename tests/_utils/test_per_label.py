@@ -14,13 +14,11 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.feature_selection import SelectFromModel, SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from pairmend._utils import classifiers as per_label
-from pairmend._utils.classifiers import PerLabelClassifier
+from pairmend._utils.classifiers import PerLabelClassifier, fit_per_label
 from pairmend._utils.training import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.baselines import BinaryRelevance
@@ -62,30 +60,22 @@ SHARED = {
     "default": (ScaledLogisticRegression(), X),
     "default of Fortran order": (ScaledLogisticRegression(), np.asfortranarray(X)),
     "default of single precision": (ScaledLogisticRegression(), X.astype(np.float32)),
-    "default of whole numbers": (ScaledLogisticRegression(), X.astype(np.int64)),
     "default with NaN": (ScaledLogisticRegression(), WITH_NAN),
     "default of CSR": (ScaledLogisticRegression(), sparse.csr_array(X)),
     "default of a frame": (ScaledLogisticRegression(), FRAME),
     "not standardized": (ScaledLogisticRegression(standardize=False), X / [1, 1e3, 1e-3, 1]),
     "pipeline": (LOGISTIC, X),
     "pipeline of a frame": (make_pipeline(COLUMNS, LogisticRegression()), FRAME),
-    "pipeline of a frame of numbers": (LOGISTIC, FRAME[["a", "b"]]),
-    "pipeline with frames between": (
-        make_pipeline(StandardScaler().set_output(transform="pandas"), LogisticRegression()), X
-    ),
     "pipeline of texts": (make_pipeline(TfidfVectorizer(), LogisticRegression()), TEXTS),
-    "pipeline with a function": (make_pipeline(FunctionTransformer(), LogisticRegression()), X),
     "seeded steps": (
         make_pipeline(
             StandardScaler(), "passthrough", PCA(2, svd_solver="randomized", random_state=0),
             LOG_LOSS,
         ), X
     ),
-    "no logistic model": (make_pipeline(StandardScaler(), GaussianNB()), X),
 }  # fmt: skip
 ON_THEIR_OWN = {
     "logistic": LogisticRegression(),
-    "another loss": SGDClassifier(loss="modified_huber", random_state=0),
     "selection by target": make_pipeline(SelectKBest(k=2), GaussianNB()),
     "selection by a model": make_pipeline(SelectFromModel(LogisticRegression()), GaussianNB()),
 }
@@ -112,13 +102,11 @@ def test_equals_one_for_each_label(name):
     )
     if name in SHARED:
         assert len({id(first_step(model)) for model in found.models_}) == 1
-    for fitted in (found, BinaryRelevance(base, n_jobs=2).fit(rows, Y)):
-        for n_rows in (1, len(Y)):
-            proba = fitted.predict_proba(rows[:n_rows])
-            assert proba.dtype == np.float64
-            tolerance = 1e-6 if getattr(rows, "dtype", None) == np.float32 else 1e-11
-            alone = proba_of(found.models_, rows[:n_rows])
-            np.testing.assert_allclose(proba, alone, rtol=0, atol=tolerance)
+    for n_rows in (1, len(Y)):
+        proba = found.predict_proba(rows[:n_rows])
+        tolerance = 1e-6 if getattr(rows, "dtype", None) == np.float32 else 1e-11
+        alone = proba_of(found.models_, rows[:n_rows])
+        np.testing.assert_allclose(proba, alone, rtol=0, atol=tolerance)
 
 
 def test_steps_up_to_the_first_that_may_use_the_target_are_shared():
@@ -138,7 +126,7 @@ def test_steps_up_to_the_first_that_may_use_the_target_are_shared():
 )
 def test_sample_weights_reach_the_same_steps(base, name):
     weights = {name: RNG.uniform(0.1, 3.0, size=len(X))}
-    found = per_label.fit_per_label(base, X, Y, weights)
+    found = fit_per_label(base, X, Y, weights)
     expected = models_of(base, X, Y, **weights)
     np.testing.assert_allclose(proba_of(found, X), proba_of(expected, X), rtol=0, atol=1e-11)
 
@@ -163,27 +151,6 @@ def test_constant_and_single_labels():
     np.testing.assert_allclose(alone, expected[:, :1], rtol=1e-12)
     none = BinaryRelevance(LOGISTIC).fit(X, constant[:, [1, 3]])
     np.testing.assert_allclose(none.predict_proba(X), np.tile([1 / 62, 61 / 62], (60, 1)))
-    weighted = BinaryRelevance(LOGISTIC).fit(
-        X[:3], [[1, 0, 1], [1, 0, 0], [1, 0, 1]], sample_weight=None
-    )
-    assert weighted.predict_proba(X)[0, :2].tolist() == [0.8, 0.2]
-
-
-def test_equals_scikit_learn_with_weights(small_set):
-    X, Y = small_set
-    weights = np.arange(1.0, 81.0)
-    relevance = BinaryRelevance(GaussianNB()).fit(X, Y, sample_weight=weights)
-    by_label = MultiOutputClassifier(GaussianNB()).fit(X, Y, sample_weight=weights)
-    expected = np.column_stack([column[:, 1] for column in by_label.predict_proba(X)])
-    np.testing.assert_array_equal(relevance.predict_proba(X), expected)
-
-
-def test_chunks_of_rows_do_not_change_the_result(monkeypatch):
-    classifier = BinaryRelevance(ScaledLogisticRegression()).fit(X, Y)
-    at_once = classifier.predict_proba(X)
-    monkeypatch.setattr(per_label, "CACHED_CELLS", 28)
-    monkeypatch.setattr(per_label, "MIN_ROWS", 1)
-    np.testing.assert_allclose(classifier.predict_proba(X), at_once, rtol=1e-14)
 
 
 def test_changes_of_models_take_effect():
@@ -194,10 +161,9 @@ def test_changes_of_models_take_effect():
     assert not np.allclose(changed[:, 0], before[:, 0])
     np.testing.assert_allclose(changed[:, 0], classifier.models_[0].predict_proba(X)[:, 1])
     # A model of other classes, in another order, is used on its own.
-    for other in (GaussianNB(), ScaledLogisticRegression()):
-        classifier.models_[1] = other.fit(X, np.where(Y[:, 1], 1, 2))
-        proba = classifier.predict_proba(X)
-        np.testing.assert_allclose(proba[:, 1], other.predict_proba(X)[:, 0])
+    classifier.models_[1] = other = GaussianNB().fit(X, np.where(Y[:, 1], 1, 2))
+    proba = classifier.predict_proba(X)
+    np.testing.assert_allclose(proba[:, 1], other.predict_proba(X)[:, 0])
 
 
 @pytest.mark.parametrize("name", ["default", "default of a frame", "pipeline"])
@@ -221,10 +187,6 @@ def test_invalid_rows_are_refused_as_by_one_model(rows):
             classifier.predict_proba(bad)
     with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 4 features"):
         classifier.predict_proba(rows[:, :3])
-    if rows is not X and sparse.issparse(rows):
-        bad.data[0] = np.nan
-        with pytest.raises(ValueError, match="Input X contains NaN"):
-            clone(classifier).fit(bad, Y)
 
 
 def test_problems_of_the_models_are_reported():
@@ -242,6 +204,3 @@ def test_overwritten_rows_give_the_same_models():
     found = PerLabelClassifier(base).fit(own, Y, overwrite=True).predict_proba(WITH_NAN)
     np.testing.assert_array_equal(found, expected)
     assert not np.isnan(own).any(), "scaled in place"
-    fortran = np.asfortranarray(WITH_NAN)
-    found = PerLabelClassifier(base).fit(fortran, Y, overwrite=True).predict_proba(WITH_NAN)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
