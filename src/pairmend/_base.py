@@ -15,16 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.arrays import (
     Convert,
-    Namespace,
     as_numpy,
     check_features,
     check_same_namespace,
     check_training_rows,
     foreign_namespace,
     is_frame,
+    like_rows,
     refuse_arrays,
     set_feature_attributes,
-    take_rows,
 )
 from pairmend._utils.classifiers import (
     check_base_classifier,
@@ -40,7 +39,7 @@ from pairmend._utils.training import (
     indicators_of,
     route_fit_params,
     tags_of,
-    take_params,
+    take_present,
 )
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike, TargetLike
 from pairmend.frames.columns import column_kinds
@@ -200,17 +199,12 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
-        nested = {name.partition("__")[0] for name in params if "__" in name}
-        after = {**self.get_params(deep=False), **params}
-        parts = {
-            name: default()
-            for name, default in self._default_parts.items()
-            if name in nested and (after[name] is None or is_auto(after[name]))
-        }
-        for name, part in parts.items():  # an error changes nothing
-            own = [key for key in params if key.startswith(f"{name}__")]
-            part.set_params(**{key.partition("__")[2]: params.pop(key) for key in own})
-        changed: Self = super().set_params(**{**params, **parts})
+        for name, default in self._default_parts.items():
+            value = params.get(name, getattr(self, name))
+            has_nested = any(key.startswith(f"{name}__") for key in params)
+            if has_nested and (value is None or is_auto(value)):
+                params[name] = default()
+        changed: Self = super().set_params(**params)
         return changed
 
     def _part(self, name: str) -> Any:
@@ -236,22 +230,13 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _decide(self, scores: FloatArray) -> np.ndarray[Any, Any]:
         """Return the predictions for scores."""
-        if (namespace := foreign_namespace(scores)) is not None:
-            return self._decide_arrays(scores, namespace)
-        if self.multilabel_:
+        namespace = foreign_namespace(scores)
+        if not self.multilabel_:
+            best = as_numpy(scores).argmax(axis=1)
+            return like_rows(as_numpy(self.classes_)[best], scores)
+        if namespace is None:
             return accept(scores, self._threshold)
-        return np.asarray(self.classes_[np.argmax(scores, axis=1)])
-
-    def _decide_arrays(self, scores: Any, namespace: Namespace) -> Any:
-        """Return the predictions for scores of another array library than numpy."""
-        xp = namespace.xp
-        if self.multilabel_:
-            return xp.astype(scores > self._threshold, xp.int64)
-        best = xp.argmax(scores, axis=1)
-        classes = np.asarray(as_numpy(self.classes_))
-        if classes.dtype.kind not in "biuf":  # no array library but numpy has texts
-            return classes[namespace.numpy(best)]
-        return xp.take(namespace.asarray(classes), best, axis=0)
+        return namespace.xp.astype(scores > self._threshold, namespace.xp.int64)
 
     def _check_namespace(self, X: MatrixLike, method: str) -> None:
         """Raise an error if X is not of the array library and device of fit."""
@@ -326,16 +311,14 @@ def same_parameters(first: Any, second: Any) -> bool:
         return True
     if type(first) is not type(second):
         return False
-    if isinstance(first, str):
-        return bool(first == second)
     if hasattr(first, "get_params"):
-        ours, theirs = first.get_params(deep=False), second.get_params(deep=False)
-        return ours.keys() == theirs.keys() and all(
-            same_parameters(ours[name], theirs[name]) for name in ours
-        )
+        first, second = first.get_params(deep=False), second.get_params(deep=False)
+    if isinstance(first, dict):
+        pairs = ((first[name], second.get(name)) for name in first)
+        return first.keys() == second.keys() and all(same_parameters(*pair) for pair in pairs)
     if isinstance(first, tuple | list):
         return len(first) == len(second) and all(map(same_parameters, first, second))
-    return np.array_equal(first, second)
+    return bool(np.array_equal(first, second))
 
 
 class MultiLabelMetaClassifier(MultiLabelClassifier):
@@ -391,13 +374,10 @@ class MultiLabelMetaClassifier(MultiLabelClassifier):
         target = check_target(self, X, y, min_labels=1)
         base = self._base_classifier()
         params, weights = route_fit_params(self, base, X, fit_params)
-        rows, Y, present = X, target.Y, np.flatnonzero(weights > 0)
-        if len(present) < len(weights):
-            params = take_params(X, params, present)
-            rows, Y, weights = take_rows(X, present), Y[present], weights[present]
+        rows, params, present = take_present(X, params, weights)
         encoder = None
         if self.encodes_frames and is_frame(X) and takes_encoded_frames(base):
             encoder = FrameEncoder().fit(rows)
             rows = encoder.encode(rows)
-        fitted = self._fit_rows(rows, Y, weights, params)
+        fitted = self._fit_rows(rows, target.Y[present], weights[present], params)
         return self._set_fitted(X, target, **fitted, frame_encoder_=encoder)
