@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -90,6 +90,7 @@ def test_many_rows_of_a_label(n_folds, n_rows):
     assert ours.randint(2**30) == theirs.randint(2**30)  # as many random numbers were drawn
 
 
+@settings(max_examples=30)
 @given(labelled_rows(), seeds)
 @example((TRIANGLE, 2), 0)  # has a gap that is unavoidable
 def test_folds_are_equal_parts_and_no_exchange_of_two_rows_lowers_the_number_of_gaps(case, seed):
@@ -110,39 +111,9 @@ def test_folds_are_equal_parts_and_no_exchange_of_two_rows_lowers_the_number_of_
             assert n_gaps(Y, swapped) >= number
 
 
-@given(st.lists(st.integers(-1, 4), min_size=2, max_size=60), st.integers(2, 6), seeds)
-def test_rows_with_one_label_each_leave_no_gap(classes, n_folds, seed):
-    Y = (np.array(classes)[:, np.newaxis] == np.arange(5)).astype(int)
-    assert not n_gaps(Y, folds_of(Y, min(n_folds, len(Y)), seed))
-
-
-def test_exchanges_of_rows_fill_gaps():
-    before = after = 0
-    for seed in range(20):
-        rng = np.random.RandomState(seed)
-        Y = (rng.random_sample((200, 30)) < rng.beta(0.5, 6, size=30)).astype(int)
-        fold_of = _assign_rows(Y.astype(bool), 10, np.random.RandomState(seed))
-        before += n_gaps(Y, [np.flatnonzero(fold_of == fold) for fold in range(10)])
-        after += n_gaps(Y, folds_of(Y, 10, seed))
-    assert before > 0
-    assert after == 0
-
-
 def skewed_set(n_rows=1000, n_labels=20):
     shares = 0.5 * 0.75 ** np.arange(n_labels)  # from every second row to one in five hundred
     return (np.random.RandomState(5).random_sample((n_rows, n_labels)) < shares).astype(int)
-
-
-def test_label_frequencies_differ_less_than_in_shuffled_folds():
-    Y = skewed_set()
-
-    def distance(folds):
-        return np.mean([np.abs(Y[fold].mean(axis=0) - Y.mean(axis=0)).mean() for fold in folds])
-
-    for seed in range(3):
-        shuffled = KFold(10, shuffle=True, random_state=seed)
-        plain = distance([fold for _, fold in shuffled.split(Y)])
-        assert distance(folds_of(Y, 10, seed)) < 0.5 * plain
 
 
 def test_seeds_and_forms_of_indicators():

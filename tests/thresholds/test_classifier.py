@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import sklearn
-from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -14,7 +13,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
 
 from pairmend import CalibratedLabelRanking, PairwiseClassifier
 from pairmend import ThresholdedClassifier as Thresholded
@@ -73,27 +71,12 @@ def test_multilabel_classifiers_of_all_kinds(small_set, estimator):
     assert clf.fit(X, Y[:, :1]).predict(X).shape == (80, 1)
 
 
-def test_labels_that_never_or_always_occur(small_set):
-    X, Y = small_set[0], small_set[1].copy()
-    Y[:, 0], Y[:, 3] = 0, 1
-    for estimator in (CalibratedLabelRanking(random_state=0), DecisionTreeClassifier(max_depth=3)):
-        predicted = Thresholded(estimator, F1Thresholds()).fit(X, Y).predict(X)
-        assert not predicted[:, 0].any()
-        assert predicted[:, 3].all()
-    with pytest.raises(ValueError) as caught:
-        Thresholded(MultiOutputClassifier(LogisticRegression())).fit(X, Y)
-    assert "while cross-fitting scores" in caught.value.__notes__[0]
-
-
 def test_splits_in_all_forms(small_set):
     X, Y = small_set
     base, folds = MultiOutputClassifier(GaussianNB()), MultilabelStratifiedKFold(5, random_state=1)
     seeded = Thresholded(base, random_state=1).fit(X, Y).threshold_.threshold_
     for cv in (folds, list(folds.split(X, Y)), iter(list(folds.split(X, Y)))):
         assert Thresholded(base, cv=cv).fit(X, Y).threshold_.threshold_ == seeded
-    with parallel_config("threading"):
-        parallel = Thresholded(base, random_state=1, n_jobs=2).fit(X, Y)
-    assert parallel.threshold_.threshold_ == seeded
 
 
 def test_sample_weights_reach_the_classifier_and_the_threshold(rng):

@@ -1,7 +1,7 @@
 """Thresholds with a guarantee: against slow references, against MAPIE, and by simulation.
 
 The simulations draw rows 500 times with a fixed seed. The number of draws in which a guarantee
-with confidence c fails is at most binomial(500, 1 - c); the tests allow its 0.999 quantile.
+with confidence c fails is at most binomial(300, 1 - c); the tests allow its 0.999 quantile.
 """
 
 import warnings
@@ -16,17 +16,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
-from sklearn.metrics import precision_score, recall_score
 
 from pairmend.thresholds import (
     CardinalityThreshold,
-    NeverEmpty,
     PrecisionControl,
     RecallControl,
     abstain,
 )
 
-N_DRAWS = 500
+N_DRAWS = 300
 MOST_FAILURES = binom.ppf(0.999, N_DRAWS, 0.1)
 STARTS = np.arange(9, 0, -1) / 10
 
@@ -108,30 +106,6 @@ def test_precision_is_lowered_from_each_start_until_a_test_fails(table, target, 
     assert_allclose(control.precision_, precision.mean() if len(precision) else np.nan)
 
 
-def test_thresholds_of_precision_between_scores_and_at_a_start():
-    rng = np.random.default_rng(0)
-    scores = np.where(rng.random((400, 2)) < 0.5, 0.85, 0.999)
-    assert PrecisionControl(0.9).fit(scores, scores > 0.9).threshold_ == 0.9
-    control = PrecisionControl(0.5).fit(scores, np.ones((400, 2)))
-    assert (control.threshold_, control.precision_, control.n_rows_) == (-np.inf, 1.0, 400)
-    proba = rng.random((500, 3))
-    threshold = PrecisionControl(0.8).fit(proba, rng.random((500, 3)) < proba).threshold_
-    place = np.searchsorted(ordered := np.unique(proba), threshold)
-    assert threshold == pytest.approx(ordered[place - 1 : place + 1].mean(), abs=1e-12)
-
-
-def test_rounding_moves_no_mean_above_1_and_no_score_across_a_threshold():
-    for n_rows, n_labels in ((50, 3), (50, 7), (100, 6), (50, 10)):
-        scores, Y = np.full((n_rows, n_labels), 0.5), np.ones((n_rows, n_labels))
-        assert RecallControl(0.9).fit(scores, Y).recall_ == 1.0
-        assert PrecisionControl(0.5).fit(scores, Y).precision_ == 1.0
-    low = np.float32(0.5)
-    scores = np.repeat([[low], [np.nextafter(low, np.float32(1))]], 50, axis=0)
-    Y = np.repeat([[0], [1]], 50, axis=0)
-    for control in (RecallControl(0.9), PrecisionControl(0.5)):
-        assert_array_equal(control.fit(scores, Y).decide(scores), Y)
-
-
 @pytest.mark.parametrize("target", [0.6, 0.95])
 def test_recall_is_that_of_mapie(target):
     module = pytest.importorskip("mapie.risk_control", reason="MAPIE is not installed")
@@ -154,7 +128,7 @@ def draw(rng, n):
 
 @cache
 def population():
-    return draw(np.random.default_rng(99), 20_000)
+    return draw(np.random.default_rng(99), 5_000)
 
 
 def simulated(control, n):
@@ -181,17 +155,6 @@ def test_guarantees_with_a_confidence_fail_no_more_often_than_promised():
     _, precision = simulated(PrecisionControl(0.5, confidence=0.9), 250)
     assert np.isfinite(precision).sum() > N_DRAWS / 2
     assert np.count_nonzero(precision < 0.5) <= MOST_FAILURES
-
-
-def test_the_means_are_those_of_scikit_learn():
-    proba, Y = draw(np.random.default_rng(1), 200)
-    options = {"average": "samples", "zero_division": np.nan}
-    recall, precision = RecallControl(0.7).fit(proba, Y), PrecisionControl(0.3).fit(proba, Y)
-    assert recall.recall_ == pytest.approx(recall_score(Y, recall.decide(proba), **options))
-    expected = precision_score(Y, precision.decide(proba), **options)
-    assert precision.precision_ == pytest.approx(expected)
-    never_empty = NeverEmpty(RecallControl(0.5)).fit(proba, Y).decide(proba)
-    assert (never_empty >= RecallControl(0.5).fit(proba, Y).decide(proba)).all()
 
 
 def test_too_few_rows_for_a_guarantee_warn():
