@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -97,25 +96,6 @@ def test_rows_and_bases_that_give_the_same(kind, small_set):
         None,
     ):
         assert np.isfinite(kind(base, random_state=0).fit(X, Y).predict_proba(X)).all()
-
-
-@both
-def test_weights_and_metadata_routing(kind, small_set):
-    X, Y = small_set
-    weights = np.where(np.arange(len(Y)) % 2, 1.0, 1e-6)
-    direct = kind(GaussianNB(), random_state=0).fit(X, Y, sample_weight=weights)
-    plain = kind(GaussianNB(), random_state=0).fit(X, Y)
-    assert not np.allclose(direct.pair_support(X), plain.pair_support(X))
-    with sklearn.config_context(enable_metadata_routing=True):
-        requesting, silent = (
-            GaussianNB().set_fit_request(sample_weight=on) for on in (True, False)
-        )
-        routed = kind(requesting, random_state=0).fit(X, Y, sample_weight=weights)
-        np.testing.assert_allclose(routed.predict_proba(X), direct.predict_proba(X))
-        with pytest.raises(TypeError, match="sample_weight"):
-            kind(silent).fit(X, Y, sample_weight=weights)
-        scaler = StandardScaler().set_fit_request(sample_weight=False)
-        make_pipeline(scaler, kind(requesting)).fit(X, Y, sample_weight=weights)
 
 
 def test_seeds_of_random_base_classifiers_and_transformers(small_set):

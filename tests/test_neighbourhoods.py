@@ -4,9 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.preprocessing import FunctionTransformer
 
 import references
 from pairmend import AdaptiveNeighbourhood, GaussianNeighbourhood, GlobalNeighbourhood
@@ -114,13 +112,6 @@ FRAME = pd.DataFrame({"c": pd.Categorical(["u", "v"]), "n": [0.0, 1.0]})
 def test_refused_parameters_and_rows(neighbourhood, rows, new, message):
     with pytest.raises(ValueError, match=message):
         neighbourhood.fit(rows).weights(new)
-
-
-def test_clone_keeps_parameters():
-    transform = FunctionTransformer()
-    neighbourhood = clone(GaussianNeighbourhood(3.0, scale=None, transform=transform))
-    assert neighbourhood.get_params(deep=False)["beta"] == 3.0
-    assert neighbourhood.transform is not transform
 
 
 def test_precision(rng):

@@ -14,7 +14,7 @@ X, Y = make_multilabel_classification(150, n_features=6, n_classes=4, n_labels=1
 ROWS = np.vstack([X, X[::-1] + 0.1]), np.vstack([Y, np.ones_like(Y)])
 
 
-@pytest.mark.parametrize("criterion", ["hamming", "zero_one", "micro_f1", "macro_f1"])
+@pytest.mark.parametrize("criterion", ["hamming", "macro_f1"])
 def test_many_rows_of_small_weight(criterion):
     clf = MendedClassifier(GaussianNB(), criterion=criterion, random_state=0)
     alone = clone(clf).fit(X, Y)

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
 from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
 
 WRAPPING = {
@@ -288,7 +289,9 @@ def test_ml_knn_with_few_or_equal_rows(rng):
         MLkNN().fit(X[:1], Y[:1])
 
 
-@every
+@pytest.mark.parametrize(
+    "baseline", [*WRAPPING.values(), PairwiseClassifier(), CorrectedPairwiseClassifier()], ids=str
+)
 def test_metadata_routing(baseline, small_set):
     X, Y = small_set
     weights = np.where(np.arange(len(Y)) % 2, 1.0, 1e-6)
