@@ -31,22 +31,11 @@ def rrc(s: float) -> float:
     return integral / beta(a, b)
 
 
-def constrained_rrc(s: float) -> float:
-    """Pr[first > 1/2] of Beta(2s, 2-2s), by quadrature."""
-    if s in (0.0, 1.0):
-        return s
-    a, b = 2 * s, 2 - 2 * s
-    integral, _ = quad(
-        lambda u: u ** (a - 1), 0.5, 1, weight="alg", wvar=(0, b - 1), epsabs=0, epsrel=1e-13
-    )
-    return integral / beta(a, b)
-
-
 def crisp_rrc(s: float) -> float:
     return 1.0 if s > 0.5 else 0.0 if s < 0.5 else 0.5
 
 
-RRC = {"beta": rrc, "constrained": constrained_rrc, "identity": float, "crisp": crisp_rrc}
+RRC = {"beta": rrc, "identity": float, "crisp": crisp_rrc}
 
 
 def gaussian_weights(queries, points, beta):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # "as" tells type checkers that a name is public
     from pairmend.pairwise.corrected import (
         CorrectedPairwiseClassifier as CorrectedPairwiseClassifier,
     )
-    from pairmend.pairwise.voting import (
+    from pairmend.pairwise.plain import (
         CalibratedLabelRanking as CalibratedLabelRanking,
         PairwiseClassifier as PairwiseClassifier,
     )
@@ -29,12 +29,12 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "AdaptiveNeighbourhood": "neighbourhoods",
-    "CalibratedLabelRanking": "pairwise.voting",
+    "CalibratedLabelRanking": "pairwise.plain",
     "CorrectedPairwiseClassifier": "pairwise.corrected",
     "GaussianNeighbourhood": "neighbourhoods",
     "GlobalNeighbourhood": "neighbourhoods",
     "MendedClassifier": "mended.estimator",
-    "PairwiseClassifier": "pairwise.voting",
+    "PairwiseClassifier": "pairwise.plain",
     "RandomSubspaceNB": "naive_bayes.estimator",
     "ThresholdedClassifier": "thresholds.classifier",
 }

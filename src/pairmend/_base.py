@@ -44,8 +44,7 @@ from pairmend._utils.training import (
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike, TargetLike
 from pairmend.frames.columns import column_kinds
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
-from pairmend.kernels.pairs import sum_to_one
-from pairmend.kernels.threshold import accept
+from pairmend.kernels.pairs import accept, sum_to_one
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
 _NUMPY = (np.ndarray, type(None))

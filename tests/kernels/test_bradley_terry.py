@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import minimize
 
 import overlap_references as references
 from pairmend.kernels.bradley_terry import bradley_terry, ties_of
@@ -47,11 +46,6 @@ def test_strengths_maximise_the_likelihood_locally(comparisons):
             )
 
 
-def test_strength_of_a_single_label_is_its_smoothed_odds():
-    strengths, _ = bradley_terry(np.zeros((3, 1, 1)), np.array([[0.0], [0.3], [1.0]]), prior=0.1)
-    np.testing.assert_allclose(strengths[:, 0], [0.1 / 1.1, 0.4 / 0.8, 1.1 / 0.1], rtol=1e-7)
-
-
 def test_strengths_are_recovered_from_exact_probabilities():
     # Probabilities computed from given strengths, without noise, and almost no prior.
     a, factor = np.array([0.3, 1.0, 4.0]), 1.7
@@ -82,16 +76,3 @@ def test_ties_are_extracted_and_contradictions_scaled():
     assert ties.tolist() == [1.0]  # of labels 0 and 1
     np.testing.assert_allclose(consistent[0], [[0, 1, 0.5], [1, 0, 0.25], [0.5, 0.75, 0]])
     np.testing.assert_array_equal(wins_or_ties, before)
-
-
-def test_reference_optimiser_finds_a_minimum(rng):
-    wins_or_ties, against_virtual = rng.rand(3, 3), rng.rand(3)
-    strengths, factor = references.bradley_terry(wins_or_ties, against_virtual, 0.1)
-    start = np.append(np.log(strengths), np.log(np.log(factor)))
-    again = minimize(
-        references.bradley_terry_loss,
-        start,
-        args=(wins_or_ties, against_virtual, 0.1),
-        method="Nelder-Mead",
-    )
-    np.testing.assert_allclose(again.x, start, atol=1e-3)

@@ -40,16 +40,6 @@ def test_sums_around_queries_equal_a_loop(form, is_light, rng):
     np.testing.assert_allclose(sums, expected, rtol=1e-10)
 
 
-def test_sparse_landmarks_of_many_features(rng, monkeypatch):
-    points = sparse.csr_array(rng.rand(600, 50) * (rng.rand(600, 50) < 0.1))
-    queries = sparse.csr_array(rng.rand(30, 50) * (rng.rand(30, 50) < 0.1))
-    sums = LandmarkSums(points, rng.rand(600, 4) + 1, 2.0)
-    dense = sums.around(queries)
-    monkeypatch.setattr(landmarks, "MAX_DENSE", 0)
-    again = LandmarkSums(points, sums.table, 2.0)
-    np.testing.assert_allclose(again.around(queries), dense, rtol=1e-12)
-
-
 @pytest.mark.parametrize("beta", [1e-200, 1e200])
 def test_extreme_betas(beta, rng):
     points, table = rng.randn(600, 3), rng.rand(600, 4) + 1
@@ -89,12 +79,3 @@ def test_almost_equal_distances_are_compared_in_double_precision(is_tie, form, r
     points = np.vstack([queries + shifts, nearest])
     found = nearest_landmark(FORMS[form](queries), FORMS[form](points))
     np.testing.assert_array_equal(found, np.arange(200) + (0 if is_tie else 200))
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("size", [30.0, 1e4, 1e12])
-def test_a_distant_landmark_does_not_make_the_others_equal(form, size, rng):
-    points = rng.randn(200, 3)
-    points[150] = [size, 0, 0]
-    found = nearest_landmark(FORMS[form](points), FORMS[form](points))
-    assert found.tolist() == list(range(200))

@@ -6,21 +6,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from pairmend.kernels.confusion import correct, p_true_given_decision
 from pairmend.kernels.local_sums import (
     confusion_from_sums,
     corrected_by,
     global_confusion,
     shrink,
     sums_around,
-    tabulate,
 )
+from pairmend.kernels.pairs import correct, p_true_given_decision
 
 
 def problem(seed, n_rows=12, n_labels=3, n_features=2):
     rng = np.random.RandomState(seed)
     Y = rng.rand(n_rows, n_labels) < [0.0, 0.3, 1.0][:n_labels]
     return rng.randn(n_rows, n_features), Y, rng.rand(n_rows, n_labels), rng.rand(n_rows) + 0.1
+
+
+def tabulate(Y, p_decide, weights):
+    """Hits, decisions and rows of each label, and rows, all weighted."""
+    table = np.hstack([p_decide * Y, p_decide, Y, np.ones((len(Y), 1))])
+    return table * weights[:, np.newaxis]
 
 
 def confusion_by_loop(Y, p_decide, weights):
@@ -90,6 +95,9 @@ def test_sparse_and_float32_points():
     for same in (sparse.csr_array(points), points.astype(np.float32)):
         for a, b in zip(sums_of_rows(same, rows, table, 0.5, 8), expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-6)
+    table = tabulate(np.eye(3, dtype=bool), np.full((3, 3), 0.5), np.ones(3))
+    for sums in sums_of_rows(np.zeros((3, 2)), np.arange(3), table, 7.0, 3):  # equal points
+        np.testing.assert_allclose(sums, table.sum(axis=0) - table)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -102,13 +110,6 @@ def test_extreme_betas(beta, dtype):
     nearest = [np.argmax(weights_by_loop(points, row, 1.0, weights)) for row in range(12)]
     expected = table.sum(axis=0) - table if beta < 1 else table[nearest]
     np.testing.assert_allclose(sums, expected, atol=1e-6)
-
-
-def test_coinciding_rows_have_equal_weights():
-    Y, p_decide = np.eye(3, dtype=bool), np.full((3, 3), 0.5)
-    table = tabulate(Y, p_decide, np.ones(3))
-    for sums in sums_of_rows(np.zeros((3, 2)), np.arange(3), table, 7.0, 3):
-        np.testing.assert_allclose(sums, table.sum(axis=0) - table)
 
 
 @given(st.integers(0, 100))

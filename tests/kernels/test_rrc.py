@@ -1,37 +1,44 @@
+"""Randomized reference classifiers against quadrature; two probabilities as one number."""
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import zeta
+from scipy.integrate import quad
+from scipy.special import betainc, zeta
+from scipy.stats import beta
 
 import references
 from pairmend.kernels.rrc import (
+    CLASS_REFERENCES,
     REFERENCES,
+    beta_class_reference,
     beta_reference,
-    constrained_reference,
+    crisp_class_reference,
     decide,
+    fold,
     fold_rounded,
     unfold,
 )
 
-# From the derivation of the closed form; checked there against adaptive quadrature.
-GOLDEN = {
-    0.1: 0.009389349014,
-    0.3: 0.151248368107,
-    0.45: 0.400880100316,
-    0.5: 0.5,
-    0.7: 0.848751631893,
-}
+every_reference = pytest.mark.parametrize("name", REFERENCES)
 
 
-@pytest.mark.parametrize(("support", "expected"), GOLDEN.items())
-def test_golden_values(support, expected):
-    assert beta_reference(np.array(support)) == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("support", [0.0, 0.02, 0.1, 0.249, 0.25, 0.251, 0.4, 0.49, 0.8, 0.97, 1.0])
-def test_closed_form_equals_quadrature(support):
-    assert beta_reference(np.array(support)) == pytest.approx(references.rrc(support), abs=1e-10)
+@every_reference
+def test_references_equal_their_definitions(name):
+    reference = REFERENCES[name]
+    for support in (0.0, 1e-6, 0.02, 0.1, 0.249, 0.25, 0.251, 0.3, 0.49, 0.5, 0.8, 0.999, 1.0):
+        expected = references.RRC[name](support)
+        assert reference(np.array(support)) == pytest.approx(expected, abs=1e-10)
+    support = np.linspace(0, 1, 1001)
+    support.flags.writeable = False
+    p = reference(support)
+    assert (np.diff(p) >= -1e-15).all()
+    assert (np.sign(p - 0.5) == np.sign(support - 0.5)).all()
+    np.testing.assert_allclose(p + reference(1 - support), 1, atol=1e-12)
+    single = reference(support.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, p, atol=2e-6)
 
 
 def test_polynomial_equals_the_closed_form():
@@ -42,67 +49,102 @@ def test_polynomial_equals_the_closed_form():
     np.testing.assert_allclose(beta_reference(q.reshape(50, 40).T).T.ravel(), closed, rtol=1e-11)
 
 
-@pytest.mark.parametrize("q", [1e-3, 1e-6, 1e-10, 1e-15, 1e-35])
+@pytest.mark.parametrize("q", [1e-3, 1e-10, 1e-35])
 def test_small_supports_keep_their_digits(q):
     # Expanding the closed form around 0: p(q) = 4 q^2 (pi^2/6 - 3/2) + O(q^3).
     leading = 4 * q**2 * (np.pi**2 / 6 - 1.5)
     assert beta_reference(np.array(q)) == pytest.approx(leading, rel=10 * q + 1e-12)
 
 
-@pytest.mark.parametrize("support", [0.0, 1e-6, 0.02, 0.3, 0.5, 0.8, 0.999, 1.0])
-@pytest.mark.parametrize("name", REFERENCES)
-def test_every_reference_equals_its_definition(name, support):
-    expected = references.RRC[name](support)
-    assert REFERENCES[name](np.array(support)) == pytest.approx(expected, abs=1e-10)
-
-
-def test_constrained_value():
-    # About 0.7625 by the method's description.
-    assert constrained_reference(np.array(0.7)) == pytest.approx(0.7625, abs=5e-5)
-
-
 @given(st.floats(0, 1))
-def test_decisions_do_not_depend_on_which_label_comes_first(support):
-    folded = fold_rounded(np.array([support, 1 - support]))
-    (first, swapped_first), (second, swapped_second) = unfold(decide(folded, beta_reference))
-    assert first == pytest.approx(swapped_second, rel=1e-9)
-    assert second == pytest.approx(swapped_first, rel=1e-9)
-    assert first + second == pytest.approx(1, abs=1e-12)
+def test_folded_probabilities_do_not_depend_on_their_order(probability):
+    first, second = unfold(fold(np.array(probability)))
+    assert (first, second) == (probability, 1 - probability)
+    rounded = fold_rounded(np.array([probability, 1 - probability]))
+    for folded in (rounded, decide(rounded, beta_reference)):
+        (first, swapped_first), (second, swapped_second) = unfold(folded)
+        assert first == pytest.approx(swapped_second, rel=1e-9)
+        assert second == pytest.approx(swapped_first, rel=1e-9)
+        assert first + second == pytest.approx(1, abs=1e-12)
+    assert unfold(rounded)[0][0] == pytest.approx(probability, abs=1e-16)
 
 
-@pytest.mark.parametrize("smaller", [0.0, 1e-35, 1e-6, 0.3, 0.5])
-@pytest.mark.parametrize("name", REFERENCES)
+@pytest.mark.parametrize("smaller", [0.0, 1e-300, 1e-35, 0.3, 0.5])
+@every_reference
 def test_decisions_of_either_label_are_equal(name, smaller):
-    decided = decide(np.array([smaller, -smaller]), REFERENCES[name])
-    first, second = unfold(decided)
+    folded = np.array([smaller, -smaller])
+    np.testing.assert_array_equal(unfold(folded)[0], [smaller, 1 - smaller])
+    first, second = unfold(decide(folded, REFERENCES[name]))
     assert first[0] == second[1] == REFERENCES[name](np.array([smaller]))[0]
     assert second[0] == first[1] == 1 - first[0]
 
 
-@pytest.mark.parametrize("reference", REFERENCES.values(), ids=REFERENCES)
-class TestEveryReference:
-    @given(support=st.floats(0, 1))
-    def test_result_is_a_symmetric_probability(self, reference, support):
-        p, q = reference(np.array(support)), reference(np.array(1 - support))
-        assert 0 <= p <= 1
-        assert p + q == pytest.approx(1, abs=1e-12)
+def probability(supports, c):
+    """Integrate the definition by adaptive quadrature; the density of c must be finite."""
+    n = len(supports)
 
-    def test_result_is_monotone_and_keeps_the_decision(self, reference):
-        support = np.linspace(0, 1, 1001)
-        p = reference(support)
-        assert (np.diff(p) >= -1e-15).all()
-        assert (p[support < 0.5] < 0.5).all()
-        assert (p[support > 0.5] > 0.5).all()
-        assert reference(np.array(0.5)) == 0.5
-        assert reference(np.array([0.0, 1.0])).tolist() == [0, 1]
+    def integrand(x):
+        others = [
+            betainc(n * s, n - n * s, x) if s else 1 for k, s in enumerate(supports) if k != c
+        ]
+        return beta.pdf(x, n * supports[c], n - n * supports[c]) * np.prod(others)
 
-    def test_float32(self, reference):
-        support = np.linspace(0, 1, 101)
-        single = reference(support.astype(np.float32))
-        assert single.dtype == np.float32
-        np.testing.assert_allclose(single, reference(support), atol=2e-6)
+    middles = np.clip(supports, 1e-6, 1 - 1e-6)
+    return quad(integrand, 0, 1, points=middles, limit=200, epsabs=1e-13, epsrel=1e-12)[0]
 
-    def test_input_is_not_modified(self, reference):
-        support = np.linspace(0, 1, 11)
-        support.flags.writeable = False
-        assert reference(support).shape == (11,)
+
+@pytest.mark.parametrize(
+    "supports",
+    [
+        [0.98, 0.015, 0.005],
+        [0.5, 0.5, 0.0],
+        [1 / 3] * 3,
+        [0.7, 0.1, 0.1, 0.05, 0.05],
+        [0.3, 0.25, 0.15, 0.1, 0.1, 0.05, 0.03, 0.02],
+    ],
+)
+def test_beta_reference_of_classes_equals_the_integral(supports):
+    found = beta_class_reference(np.array([supports]))[0]
+    for c in np.flatnonzero(supports):
+        expected = probability(supports, c) if c else 1 - found[1:].sum()
+        assert found[c] == pytest.approx(expected, abs=1e-11)
+    assert found.sum() == pytest.approx(1, abs=1e-14)
+
+
+@pytest.mark.parametrize("n_classes", [3, 10, 30, 100, 200])
+def test_many_classes(n_classes, rng):
+    supports = rng.dirichlet(np.ones(n_classes))
+    drawn = rng.beta(n_classes * supports, n_classes * (1 - supports), size=(40000, n_classes))
+    share = np.bincount(drawn.argmax(axis=1), minlength=n_classes) / len(drawn)
+    found = beta_class_reference(supports[np.newaxis])[0]
+    np.testing.assert_allclose(found, share, atol=4 * np.sqrt(0.25 / len(drawn)))
+    equal, two = np.full((1, n_classes), 1 / n_classes), np.zeros((1, n_classes))
+    two[0, [0, n_classes - 1]] = 0.5
+    for same in (equal, two):
+        np.testing.assert_allclose(beta_class_reference(same), same, atol=1e-10)
+
+
+@given(
+    st.lists(st.floats(0, 1).map(lambda s: s if s > 1e-12 else 0.0), min_size=3, max_size=8).filter(
+        lambda s: sum(s) > 1e-6
+    )
+)
+def test_references_return_distributions_in_any_class_order(supports):
+    s = np.array([supports]) / np.sum(supports)
+    order = np.argsort(supports, kind="stable")
+    for name, reference in CLASS_REFERENCES.items():
+        found = reference(s)
+        assert found.min() >= 0
+        np.testing.assert_allclose(found.sum(), 1, atol=1e-12)
+        np.testing.assert_allclose(reference(s[:, order]), found[:, order], atol=1e-11)
+        if name != "identity":  # probabilities increase with the supports
+            assert (np.diff(found[0, order]) >= -1e-11).all()
+
+
+def test_two_classes_and_ties():
+    s = np.array([0.0, 1e-3, 0.1, 0.3, 0.5, 0.7, 1.0])
+    found = beta_class_reference(np.column_stack([s, 1 - s]))
+    np.testing.assert_allclose(found[:, 0], beta_reference(s), atol=1e-15)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    supports = np.array([[0.2, 0.5, 0.3], [1 / 3, 1 / 3, 1 - 2 / 3]])
+    np.testing.assert_allclose(crisp_class_reference(supports), [[0, 1, 0], [1 / 3] * 3])

@@ -203,7 +203,7 @@ def test_given_thresholds_are_used(small_set, threshold):
     [
         {"beta": 3.0}, {"beta": 1e300, "shrinkage": 0.0}, {"beta": 1e-300}, {"shrinkage": 0.0},
         {"shrinkage": 1e300}, {"scaling": "unit"}, {"scaling": "standard"},
-        {"scaling": "log_odds"}, {"reference": "crisp"}, {"reference": "constrained"},
+        {"scaling": "log_odds"}, {"reference": "crisp"},
     ],
     ids=str,
 )  # fmt: skip

@@ -111,7 +111,6 @@ def by_loops(clf, X, Y, queries, weights=None):
         {"overlap": 0.5},
         {"balance": "labels", "overlap": 0.25, "validation": 3},
         {"validation": 4, "neighbourhood": GaussianNeighbourhood(16.0)},
-        {"reference": "constrained"},
         {"reference": "identity", "validation": 0.3},
         {"reference": "crisp", "overlap": 1.0},
         {"neighbourhood": AdaptiveNeighbourhood(k=4)},

@@ -13,7 +13,7 @@ import references
 from array_libraries import LIBRARIES, Library, dispatched
 from pairmend import CorrectedPairwiseClassifier, GaussianNeighbourhood, RandomSubspaceNB
 from pairmend.kernels.rrc import beta_reference
-from pairmend.naive_bayes.scoring import SMALLEST
+from pairmend.naive_bayes.likelihood import SMALLEST
 
 N_TRAIN, N_VALIDATION = 60, 24
 

@@ -5,6 +5,7 @@ from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._array_api import _convert_to_numpy as to_numpy
 from sklearn.utils._array_api import device as device_of
 from sklearn.utils._array_api import get_namespace
+from sklearn.utils._indexing import _get_column_indices as column_numbers
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,

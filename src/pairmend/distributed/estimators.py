@@ -54,7 +54,7 @@ from pairmend.mended.validation import ValidationRows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
-from pairmend.pairwise.voting import CalibratedLabelRanking, PairwiseClassifier
+from pairmend.pairwise.plain import CalibratedLabelRanking, PairwiseClassifier
 from pairmend.thresholds.classifier import ThresholdedClassifier
 
 PAIRWISE = (PairwiseClassifier, CalibratedLabelRanking, CorrectedPairwiseClassifier)
@@ -254,7 +254,8 @@ def _take_over(classifier: Any, fitted: Any) -> Any:
 
 
 def _fit_pairwise(classifier: Any, rows: Rows) -> Any:
-    problem = classifier._training_input(rows.like, rows.target, {}, rows.all_weights)
+    problem = classifier._training_input(rows.like, rows.target, {})
+    problem = replace(problem, row_weights=rows.all_weights)
     return classifier._fit_rows(problem, _PairRows(rows, np.arange(len(rows))))
 
 

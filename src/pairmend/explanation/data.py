@@ -10,7 +10,7 @@ import numpy as np
 from pairmend.explanation.frames import frame_of
 from pairmend.explanation.html import cell_of, page_of
 from pairmend.explanation.text import text_of
-from pairmend.kernels.confusion import p_true_given_decision
+from pairmend.kernels.pairs import p_true_given_decision
 
 Cells = tuple[tuple[float, float], tuple[float, float]]
 """A confusion matrix, [truth][decision], index 0 standing for the first label."""

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.explanation.data import Neighbour, ProblemExplanation
-from pairmend.kernels.confusion import correct
-from pairmend.kernels.pairs import vote
+from pairmend.kernels.pairs import correct
+from pairmend.kernels.rrc import vote
 
 N_NEIGHBORS = 5
 """Default number of validation rows in an explanation."""

@@ -12,14 +12,14 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.computing import in_blocks, lazy
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
-from pairmend.kernels.confusion import p_true_given_decision
+from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.kernels.neighbourhood import (
     exponential,
     gaussian_weights,
     offsets_to,
     squared_norms,
 )
+from pairmend.kernels.pairs import p_true_given_decision
 
 SLACK = 1e-5
 """Share of a point's mass below which what is left without a query is rounding."""
@@ -27,17 +27,6 @@ ROUNDING = 64
 """Sums below this many units of the last place of the total are rounding of an exact zero."""
 LARGEST_MASS = 1e30
 """Larger prior masses have the same effect, and may exceed the range of single precision."""
-
-
-def tabulate(Y: BoolArray, p_decide: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the table of summands, (M, 3 L + 1).
-
-    Columns: weight of rows with a label times the probability of deciding for it, weight times that
-    probability, weight of rows with the label, weight of each row.
-    """
-    table = np.hstack([p_decide * Y, p_decide, Y, np.ones((len(Y), 1))])
-    table *= weights[:, np.newaxis]
-    return table
 
 
 def confusion_from_sums(sums: FloatArray) -> FloatArray:
@@ -55,13 +44,9 @@ def confusion_from_sums(sums: FloatArray) -> FloatArray:
 
 def shrink(confusion: FloatArray, towards: FloatArray, mass: float) -> FloatArray:
     """Add prior mass to each decision, split as in the confusion matrices `towards`."""
-    if mass == 0:
-        return confusion
     first, second = p_true_given_decision(towards)
-    extra = np.stack(
-        [np.stack([first, second], axis=-1), np.stack([1 - first, 1 - second], axis=-1)], axis=-2
-    )
-    return confusion + mass * extra
+    p_true = np.stack([first, second], axis=-1)
+    return confusion + mass * np.stack([p_true, 1 - p_true], axis=-2)
 
 
 def global_confusion(sums: FloatArray) -> FloatArray:
@@ -89,7 +74,7 @@ def corrected_by(
     """Correct supports for labels by local confusion matrices with prior mass.
 
     The result of :func:`confusion_from_sums`, :func:`shrink` and
-    :func:`~pairmend.kernels.confusion.correct` in sequence, but faster: the sums over each
+    :func:`~pairmend.kernels.pairs.correct` in sequence, but faster: the sums over each
     decision are columns of `sums` already. `towards` are the prior's P(true | decision), (t, L) or
     (1, L), for the decisions for and against the label; with `mass` of shape (k, 1, 1) the result
     is (k, t, L). The namespace `xp` has the functions of the array API.

@@ -24,10 +24,24 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebinterpolate, chebvander
 from scipy.special import betainc, betaln
 
 from pairmend._utils.typing import FloatArray
-from pairmend.kernels.pairs import vote
+
+DIGITS = 12
+"""Decimals to which scores and differences of supports are rounded, so that ties stay ties."""
+SINGLE_DIGITS = 6
+"""The same in single precision."""
+
+
+def vote(supports: FloatArray, xp: Any = np) -> FloatArray:
+    """Replace supports by votes 0, 1/2 or 1; a tie is half a vote for each label (eq. 5).
+
+    Differences from 1/2 are rounded to `DIGITS` decimals, `SINGLE_DIGITS` in single precision.
+    """
+    digits = DIGITS if supports.dtype == xp.float64 else SINGLE_DIGITS
+    return (1 + xp.sign(xp.round((supports - 0.5) * 10.0**digits))) / 2
 
 
 def fold(first: FloatArray, xp: Any = np) -> FloatArray:
@@ -64,18 +78,6 @@ BETA_SERIES = (
 
 A Chebyshev fit in 50 digits, within 2e-17 of the closed form of :func:`beta_reference`."""
 
-CONSTRAINED_SERIES = (
-    4.267924189442677e-15, 4.371195423343036e-15, -6.740088351015088e-13,
-    -6.92909527593541e-13, 8.362355761087875e-11, 8.6583743614368e-11,
-    -8.135328702576749e-09, -8.511858704066701e-09, 6.002703197153795e-07,
-    6.383056101010691e-07, -3.21347841066451e-05, -3.5115411615020244e-05,
-    0.001174057466948181, 0.0013516610138927215, -0.026776927707281916,
-    -0.03493045018681631, 0.33248723224655025, 0.7267604552648373,
-)  # fmt: skip
-"""Polynomial in 4q - 1, highest power first, that equals p(q) / q of the constrained reference.
-
-A Chebyshev fit in 50 digits to the incomplete beta function, q times it within 2e-17 of p(q)."""
-
 TILE = 2**14
 """Values processed at once, few enough to stay in the processor's cache."""
 
@@ -94,43 +96,26 @@ def beta_reference(support: FloatArray, xp: Any = np) -> FloatArray:
     equals it to the last digit, many times faster.
     """
     if xp is not np:
-        q = xp.minimum(support, 1 - support)
-        p = _polynomial(BETA_SERIES, q, xp) * q * q
-        return xp.where(support > 0.5, 1 - p, p)
+        return _beta_series(support, xp)
     # In either layout, values are processed in the order of the memory.
     rows_first = support.ndim < 2 or support.flags.c_contiguous
     flat = (support if rows_first else support.T).ravel()
     out = np.empty_like(flat)
     for start in range(0, len(flat), TILE):
-        here = flat[start : start + TILE]
-        q = np.minimum(here, 1 - here)
-        p = _polynomial(BETA_SERIES, q)
-        p *= q
-        p *= q
-        out[start : start + TILE] = np.where(here > 0.5, 1 - p, p)
+        out[start : start + TILE] = _beta_series(flat[start : start + TILE])
     return out.reshape(support.shape) if rows_first else out.reshape(support.T.shape).T
 
 
-def constrained_reference(support: FloatArray, xp: Any = np) -> FloatArray:
-    """Return the probability that a beta variable exceeds its own complement.
-
-    The two random supports sum to one, a condition that the paper states and its integral does not
-    use: P = 1 - I_{1/2}(2s, 2 - 2s). It is analytic in s, and a polynomial equals it to the last
-    digit.
-    """
+def _beta_series(support: FloatArray, xp: Any = np) -> FloatArray:
     q = xp.minimum(support, 1 - support)
-    p = _polynomial(CONSTRAINED_SERIES, q, xp) * q
-    return xp.where(support > 0.5, 1 - p, p)
-
-
-def _polynomial(series: tuple[float, ...], q: FloatArray, xp: Any = np) -> FloatArray:
-    """Return a polynomial in 4q - 1, given with its highest power first."""
     y = 4 * q - 1
-    total = xp.full_like(q, series[0])
-    for coefficient in series[1:]:
-        total *= y
-        total += coefficient
-    return total
+    p = xp.full_like(q, BETA_SERIES[0])
+    for coefficient in BETA_SERIES[1:]:
+        p *= y
+        p += coefficient
+    p *= q
+    p *= q
+    return xp.where(support > 0.5, 1 - p, p)
 
 
 def identity_reference(support: FloatArray, xp: Any = np) -> FloatArray:
@@ -145,7 +130,6 @@ def decide(supports: FloatArray, reference: Callable[..., FloatArray], xp: Any =
 
 REFERENCES: dict[str, Callable[..., FloatArray]] = {
     "beta": beta_reference,
-    "constrained": constrained_reference,
     "identity": identity_reference,
     "crisp": vote,
 }
@@ -215,7 +199,7 @@ class _Series:
         """Return the probabilities of classes for rows of supports."""
         n_classes = s.shape[1]
         left = np.maximum(1 - s, np.finfo(np.float64).tiny)
-        design = np.polynomial.chebyshev.chebvander(2 * s - 1, len(self.coefficients) - 1)
+        design = chebvander(2 * s - 1, len(self.coefficients) - 1)
         log_cdf = design @ self.coefficients
         log_cdf += np.log(left)[..., np.newaxis]
         # Densities in v: dx = x (1 - x) dv.
@@ -241,21 +225,19 @@ def _series(n_classes: int) -> _Series:
     low, high = -np.log(n_classes) - 36 / n_classes, 2 * np.arccosh(np.exp(36 / n_classes))
     v = np.arange(low, high, step)
     log_x, log_rest = -np.log1p(np.exp(-v)), -np.log1p(np.exp(v))
-    degree = 32
-    while True:
-        angle = (np.arange(degree + 1) + 0.5) * np.pi / (degree + 1)
-        # Half angles preserve the digits of both s and 1 - s.
-        s, left = np.cos(angle / 2) ** 2, np.sin(angle / 2) ** 2
-        values = _log_cdf(n_classes * s, n_classes * left, log_x, log_rest)
-        values -= np.log(left)[:, np.newaxis]
-        cosines = np.cos(np.outer(np.arange(degree + 1), angle))
-        coefficients = 2 / (degree + 1) * (cosines @ values)
-        coefficients[0] /= 2
+
+    def values(nodes: FloatArray) -> FloatArray:
+        s = (1 + nodes) / 2
+        left = 1 - s
+        return _log_cdf(n_classes * s, n_classes * left, log_x, log_rest) - np.log(left)[:, None]
+
+    for degree in (32, 64, 128, 256, 512, 1024):
+        coefficients: Any = chebinterpolate(values, degree)
         # Rounding is relative to the largest value, so the tolerance is, too.
         size = TAIL * np.maximum(1, np.abs(coefficients).max(axis=0))
-        if (np.abs(coefficients[-3:]) < size).all() or degree >= 1024:
-            return _Series(log_x, log_rest, step, coefficients)
-        degree *= 2
+        if (np.abs(coefficients[-3:]) < size).all():
+            break
+    return _Series(log_x, log_rest, step, coefficients)
 
 
 def _log_cdf(a: FloatArray, b: FloatArray, log_x: FloatArray, log_rest: FloatArray) -> FloatArray:

@@ -15,11 +15,6 @@ FEWEST_HITS = 1e-12
 """Smallest number of hits of a batch, by whose root is divided."""
 
 
-def accept(scores: FloatArray, threshold: float | FloatArray) -> NDArray[np.int64]:
-    """Accept labels whose score is strictly above the threshold, common or per label (eq. 7, 8)."""
-    return (scores > threshold).astype(np.int64)
-
-
 def cardinality_cut(
     scores: FloatArray, n_accepted: float, weights: FloatArray | None = None
 ) -> float:
@@ -28,13 +23,12 @@ def cardinality_cut(
     Equal scores are accepted together or not at all; of two cuts at the same distance, the one that
     accepts less is returned. The threshold lies midway between two scores, or is infinite.
     """
+    weights = np.ones(scores.size) if weights is None else weights.ravel()
     ordered, order = descending(scores)
     counts, thresholds = cuts_of_descending(ordered)
-    accepted = counts if weights is None else _up_to(weights.ravel()[order])[counts]
-    missed = np.abs(accepted - n_accepted)
-    if weights is not None:  # rounding must not decide between equal distances
-        missed = np.round(missed / weights.sum(), DIGITS)
-    return float(thresholds[np.argmin(missed)])
+    missed = np.abs(_up_to(weights[order])[counts] - n_accepted)
+    # Rounding must not decide between equal distances.
+    return float(thresholds[np.argmin(np.round(missed / weights.sum(), DIGITS))])
 
 
 def f1_cut(scores: FloatArray, y: BoolArray, weights: FloatArray | None = None) -> float:
@@ -43,19 +37,14 @@ def f1_cut(scores: FloatArray, y: BoolArray, weights: FloatArray | None = None) 
     It lies midway between two scores; it is infinite if none or all rows are to be accepted. Of
     cuts with the same F1, the one that accepts least is returned.
     """
+    weights = np.ones(len(scores)) if weights is None else weights
     ordered, order = descending(scores)
     counts, thresholds = cuts_of_descending(ordered)
-    if weights is None:
-        hits = np.concatenate([[0], np.cumsum(y[order])])[counts]
-        # Twice the hits over accepted plus positive rows; 0 where both are 0.
-        f1 = 2 * hits / np.maximum(counts + np.count_nonzero(y), 1)
-    else:
-        accepted = _up_to(weights[order])[counts]
-        hits = _up_to((weights * y)[order])[counts]
-        # Rounding must not decide between equal F1.
-        total = np.maximum(accepted + weights @ y, np.finfo(np.float64).tiny)
-        f1 = np.round(2 * hits / total, DIGITS)
-    return float(thresholds[np.argmax(f1)])
+    accepted, hits = _up_to(weights[order])[counts], _up_to((weights * y)[order])[counts]
+    # Twice the hits over accepted plus positive rows; 0 where both are 0.
+    f1 = 2 * hits / np.maximum(accepted + weights @ y, np.finfo(np.float64).tiny)
+    # Rounding must not decide between equal F1.
+    return float(thresholds[np.argmax(np.round(f1, DIGITS))])
 
 
 def expected_f1_cut(probabilities: FloatArray, weights: FloatArray | None = None) -> float:
@@ -64,12 +53,9 @@ def expected_f1_cut(probabilities: FloatArray, weights: FloatArray | None = None
     It is half of the largest expected F1 (Lipton, Elkan and Naryanaswamy, 2014), and infinite where
     all probabilities are 0.
     """
-    if weights is None:
-        ordered = np.sort(probabilities, axis=None)[::-1]
-        accepted, hits = np.arange(1, len(ordered) + 1), np.cumsum(ordered)
-    else:
-        ordered, order = descending(probabilities)
-        accepted, hits = np.cumsum(weights[order]), np.cumsum(weights[order] * ordered)
+    ordered, order = descending(probabilities)
+    weights = np.ones(len(ordered)) if weights is None else weights[order]
+    accepted, hits = np.cumsum(weights), np.cumsum(weights * ordered)
     f1 = 2 * hits / (accepted + hits[-1])
     best = float(f1.max())
     return best / 2 if best > 0 else np.inf

@@ -12,8 +12,8 @@ from pairmend._utils.computing import lazy, one_blas_thread, row_chunks
 from pairmend._utils.progress import report
 from pairmend._utils.training import Target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend.kernels.confusion import p_true_given_decision
 from pairmend.kernels.local_sums import LandmarkSums, corrected_by, global_confusion
+from pairmend.kernels.pairs import p_true_given_decision
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.decisions import CorrectedProba, OutOfFoldPredictions
 from pairmend.mended.distances import SCALINGS, Scaling, fit_scalings

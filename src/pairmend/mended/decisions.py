@@ -14,7 +14,8 @@ from pairmend._utils.classifiers import is_auto
 from pairmend._utils.progress import report
 from pairmend._utils.training import all_equal, fit_with_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend.kernels.threshold import DIGITS, accept
+from pairmend.kernels.pairs import accept
+from pairmend.kernels.threshold import DIGITS
 from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.metrics import LOSSES, WEIGHTED_LOSSES
 from pairmend.thresholds import BatchF1Thresholds, F1Thresholds, FixedThreshold

@@ -144,7 +144,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     shrinkage : "auto" or float, default="auto"
         Prior mass: the mass added from the global confusion matrix to each local one. The nearest
         validation row has the mass 1.
-    reference : {"auto", "beta", "constrained", "identity", "crisp"}, default="auto"
+    reference : {"auto", "beta", "identity", "crisp"}, default="auto"
         Randomized reference classifier, which turns a probability into a probability of deciding
         for the label; see :class:`CorrectedPairwiseClassifier`. "auto" compares "identity" and
         "beta".

@@ -23,8 +23,8 @@ from pairmend.explanation import (
 from pairmend.explanation.neighbours import equal_points, list_training_rows, row_numbers
 from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.kernels.local_sums import confusion_from_sums, shrink
-from pairmend.kernels.pairs import sum_to_one, vote
-from pairmend.kernels.rrc import REFERENCES
+from pairmend.kernels.pairs import sum_to_one
+from pairmend.kernels.rrc import REFERENCES, vote
 from pairmend.mended.base import base_parts
 from pairmend.mended.corrector import Corrector, LabelCorrector, stack
 from pairmend.mended.decisions import CorrectedProba, Decision

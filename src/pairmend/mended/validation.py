@@ -14,13 +14,13 @@ from scipy import sparse
 from pairmend._utils.arrays import LARGEST, take_rows
 from pairmend._utils.computing import in_blocks, row_chunks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
-from pairmend.kernels.confusion import p_true_given_decision
 from pairmend.kernels.local_sums import (
     corrected_by,
     global_confusion,
     nearest_landmark,
     sums_around,
 )
+from pairmend.kernels.pairs import p_true_given_decision
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.distances import Scaling
 from pairmend.mended.rows import draw_rows

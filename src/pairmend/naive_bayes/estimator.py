@@ -31,7 +31,7 @@ from pairmend._utils.arrays import (
 )
 from pairmend._utils.classifiers import check_params
 from pairmend._utils.computing import one_blas_thread
-from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
+from pairmend._utils.sklearn_private import Interval, StrOptions, column_numbers, fit_context
 from pairmend._utils.training import (
     check_row_order,
     check_sample_weight,
@@ -40,15 +40,8 @@ from pairmend._utils.training import (
 )
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.frames import FrameEncoder
-from pairmend.frames.columns import column_kinds
-from pairmend.naive_bayes.design_matrix import Design
-from pairmend.naive_bayes.feature_statistics import (
-    DistinctValues,
-    FeatureStatistics,
-    compute_feature_statistics,
-)
-from pairmend.naive_bayes.scoring import ScoredRows, Scorer, Terms
-from pairmend.naive_bayes.sums import Sums
+from pairmend.naive_bayes.features import Design, DistinctValues, FeatureStatistics
+from pairmend.naive_bayes.likelihood import ScoredRows, Scorer, Sums, Terms
 
 
 class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
@@ -226,19 +219,75 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         Examples
         --------
         >>> import numpy as np
-        >>> from pairmend.naive_bayes.feature_statistics import DistinctValues
+        >>> from pairmend.naive_bayes.features import DistinctValues
         >>> found = DistinctValues.of(np.array([[0.5], [1.5], [2.5]]))
         >>> RandomSubspaceNB().statistics_of_values(found, None, None).floor.round(3).tolist()
         [0.167]
         """
-        n_features = len(found.count)
-        return compute_feature_statistics(
-            found,
-            declared=self._declared_by_number(n_features) if declared is None else declared,
-            count_two_valued=isinstance(self.categorical, str),
-            subspaces=self._draw_subspaces(n_features),
-            encoder=encoder,
-        )
+        categorical = self._declared(len(found.count)) if declared is None else declared
+        if isinstance(self.categorical, str):
+            categorical = categorical | (found.count <= 2)
+        gap = (found.high - found.low) / np.maximum(found.count - 1, 1)
+        # The floor of a constant feature has no effect on predictions.
+        floor = np.where(found.count > 1, np.maximum(gap / 6, np.finfo(float).tiny), 1.0)
+        values, n_values = found.listed(categorical), np.where(categorical, found.count, 0)
+        if encoder is not None and (encoder.n_categories_ > 0).any():
+            # An encoder's categories are values even where they do not occur.
+            lists = np.split(values, np.cumsum(n_values)[:-1])
+            for f in np.flatnonzero(encoder.n_categories_ > 0):
+                # The code after the last is that of grouped rare values, if there are any.
+                has_others = found.high[f] == encoder.n_categories_[f] and found.count[f] > 0
+                lists[f] = np.arange(encoder.n_categories_[f] + has_others, dtype=float)
+            values, n_values = np.concatenate(lists), np.array([len(values) for values in lists])
+        offsets, subspaces = np.append(0, np.cumsum(n_values)), self._draw_subspaces(len(gap))
+        return FeatureStatistics(categorical, values, offsets, floor, subspaces, encoder)
+
+    def read_training_rows(
+        self, X: MatrixLike, weights: FloatArray | None, statistics: FeatureStatistics | None
+    ) -> tuple[Any, BoolArray, FloatArray | None, FeatureStatistics]:
+        """Read rows to train on.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows.
+        weights : ndarray of shape (n_samples,) or None
+            Checked sample weights.
+        statistics : FeatureStatistics or None
+            Those of a larger sample; computed from X if None.
+
+        Returns
+        -------
+        numbers : ndarray or CSR of shape (n_present, n_features)
+            The rows of positive weight.
+        present : ndarray of bool, shape (n_samples,)
+            Which rows these are.
+        weights : ndarray of shape (n_present,) or None
+            Their weights in units of the weight that counts as one row.
+        statistics : FeatureStatistics
+            Statistics of the features, with that unit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X, weights = [[0.0], [1.0], [2.0]], np.array([2.0, 0.0, 2.0])
+        >>> numbers, _, weights, _ = RandomSubspaceNB().read_training_rows(X, weights, None)
+        >>> numbers.tolist(), weights.tolist()
+        ([[0.0], [2.0]], [1.0, 1.0])
+        """
+        if statistics is None:
+            numbers, statistics = self.read_with_statistics(X, weights)
+        else:
+            numbers = by_density(read_numbers(self, X, statistics.encoder))
+        if numbers.shape[1] != len(statistics.categorical):
+            raise ValueError(
+                f"feature_statistics has {len(statistics.categorical)} features, but X has "
+                f"{numbers.shape[1]}."
+            )
+        if statistics.unit is None:
+            unit = 1.0 if weights is None else unit_weight(weights)
+            statistics = replace(statistics, unit=unit)
+        return *positive_rows(numbers, weights, statistics.unit), statistics
 
     @property
     def takes_encoded_frames(self) -> bool:
@@ -284,26 +333,18 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         check_magnitude(X)
         check_consistent_length(X, y)
         weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        if feature_statistics is None:
-            feature_statistics = self.feature_statistics(X, weights)
-        unit = unit_weight(weights) if feature_statistics.unit is None else feature_statistics.unit
-        weights = without_negligible(weights, unit) / unit
-        numbers = self._read(X, feature_statistics.encoder, reset=True)
+        if isinstance(X, list | tuple):
+            X = np.asarray(X)
+        if getattr(X, "ndim", 2) == 2:  # otherwise check_array raises an error
+            set_feature_attributes(self, X)
+        given = X, weights, feature_statistics
+        numbers, present, in_units, statistics = self.read_training_rows(*given)
         check_magnitude(numbers)
-        if numbers.shape[1] != len(feature_statistics.categorical):
-            raise ValueError(
-                f"feature_statistics has {len(feature_statistics.categorical)} features, but X has "
-                f"{numbers.shape[1]}."
-            )
-        present = weights > 0
-        if (
-            present.any() and not present.all()
-        ):  # a class that only occurs in rows of weight 0 is no class
-            numbers, y, weights = numbers[present], np.asarray(y)[present], weights[present]
-        classes, codes = np.unique(y, return_inverse=True)
-        design = Design.from_rows(feature_statistics, numbers)
+        # A class that only occurs in rows of weight 0 is no class.
+        classes, codes = np.unique(np.asarray(y)[present], return_inverse=True)
+        design = Design.from_rows(statistics, numbers)
         members = sparse.csr_array(codes == np.arange(len(classes))[:, np.newaxis], dtype=float)
-        sums = Sums.over(members, weights, design.expand(numbers)).at(slice(None))
+        sums = Sums.over(members, in_units, design.expand(numbers)).at(slice(None))
         return self._set_sums(classes, sums, design)
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
@@ -326,7 +367,11 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         [[0.5, 0.5]]
         """
         check_is_fitted(self)
-        numbers = self._read(X, self.feature_statistics_.encoder, reset=False)
+        if isinstance(X, list | tuple):
+            X = np.asarray(X)
+        if getattr(X, "ndim", 2) == 2:
+            check_columns(self, X)
+        numbers = by_density(read_numbers(self, X, self.feature_statistics_.encoder))
         rows = ScoredRows.of(self._design.expand(numbers), self._design)
         probabilities = np.empty((rows.n_rows, len(self.classes_)))
         with one_blas_thread():
@@ -364,17 +409,6 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _read(self, X: MatrixLike, encoder: FrameEncoder | None, *, reset: bool) -> Any:
-        """Return X as a float array or CSR matrix, its features checked."""
-        if isinstance(X, list | tuple):
-            X = np.asarray(X)
-        if getattr(X, "ndim", 2) == 2:  # otherwise check_array raises an error
-            if reset:
-                set_feature_attributes(self, X)
-            else:
-                check_columns(self, X)
-        return by_density(read_numbers(self, X, encoder))
-
     def declare(self, X: MatrixLike) -> tuple[BoolArray | None, FrameEncoder | None]:
         """Return which columns of a frame are categorical, and an encoder of the frame.
 
@@ -401,58 +435,28 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
             return X.encoder.n_categories_ > 0, X.encoder
         if not is_frame(X):
             return None, None
-        if isinstance(self.categorical, str):
-            encoder = FrameEncoder().fit(X)
-            return encoder.n_categories_ > 0, encoder
-        names, named = frame_columns(X), _names(self.categorical)
-        if unknown := set(named) - set(names):
-            raise ValueError(
-                f"categorical names columns that X lacks: {sorted(unknown)}. X has the columns "
-                f"{list(names)}."
-            )
-        if named:
-            declared = np.array([name in named for name in names], dtype=bool)
-        else:
-            declared = self._declared_by_number(len(names))
-        chosen = [name for name, is_chosen in zip(names, declared, strict=True) if is_chosen]
+        names = frame_columns(X)
+        chosen = [names[column] for column in self._chosen(X)]
         encoder = FrameEncoder(kinds=dict.fromkeys(chosen, "category")).fit(X)
-        found = zip(names, column_kinds(X) or (), encoder.columns_, strict=True)
-        left = [
-            name for name, dtype, column in found
-            if column.kind == "category" and dtype != "category" and name not in chosen
-        ]  # fmt: skip
-        if left:
-            raise ValueError(
-                f"Column {left[0]!r} holds strings and is not listed in `categorical`. Add it to "
-                "RandomSubspaceNB's parameter `categorical`, leave the parameter at 'auto', or "
-                "encode the column as numbers."
-            )
-        return declared[encoder.source_], encoder
+        return encoder.n_categories_ > 0, encoder
 
-    def _declared_by_number(self, n_features: int) -> BoolArray:
+    def _chosen(self, X: MatrixLike) -> list[int]:
+        """Return the columns that the parameter `categorical` lists."""
+        if self.categorical is None or isinstance(self.categorical, str):
+            return []
+        try:
+            return list(column_numbers(X, self.categorical))
+        except ValueError as error:
+            raise ValueError(
+                f"categorical={self.categorical!r} does not select columns of X, of shape "
+                f"{X.shape}. It must hold feature numbers, names of a frame's columns, or a bool "
+                f"for each feature: {error}"
+            ) from error
+
+    def _declared(self, n_features: int) -> BoolArray:
         """Return which features are categorical by the parameter alone."""
         declared = np.zeros(n_features, dtype=bool)
-        if self.categorical is None or isinstance(self.categorical, str):
-            return declared
-        chosen = np.asarray(self.categorical)
-        if named := _names(self.categorical):
-            raise ValueError(
-                f"categorical lists column names, {named}, but X is no DataFrame. Pass X as a "
-                "DataFrame, or feature numbers."
-            )
-        if chosen.dtype == bool and chosen.shape != (n_features,):
-            raise ValueError(
-                f"categorical has {chosen.size} bools, but X has {n_features} features."
-            )
-        if chosen.size and (
-            chosen.dtype.kind not in "bi"
-            or (chosen.dtype.kind == "i" and not ((chosen >= 0) & (chosen < n_features)).all())
-        ):
-            raise ValueError(
-                f"categorical must hold feature numbers from 0 to {n_features - 1}, names of "
-                f"columns, or a bool for each feature; got {self.categorical!r}."
-            )
-        declared[chosen if chosen.size else []] = True
+        declared[self._chosen(np.empty((0, n_features)))] = True
         return declared
 
     def _draw_subspaces(self, n_features: int) -> IntArray:
@@ -502,8 +506,16 @@ def read_numbers(estimator: RandomSubspaceNB, X: MatrixLike, encoder: FrameEncod
     return numbers
 
 
-def _names(categorical: Any) -> list[Any]:
-    """Return the column names in the parameter `categorical`."""
-    if categorical is None or isinstance(categorical, str):
-        return []
-    return [name for name in np.asarray(categorical).tolist() if isinstance(name, str)]
+def positive_rows(
+    numbers: Any, weights: FloatArray | None, unit: float | None
+) -> tuple[Any, BoolArray, FloatArray | None]:
+    """Return the rows of positive weight, which rows these are, and weights divided by a unit."""
+    unit = unit or 1.0
+    present = np.ones(numbers.shape[0], dtype=bool)
+    if weights is None:
+        return numbers, present, None if unit == 1 else np.full(len(present), 1 / unit)
+    weights = without_negligible(weights, unit) / unit
+    present = weights > 0
+    if present.all() or not present.any():
+        return numbers, np.ones_like(present), weights
+    return numbers[present], present, weights[present]

@@ -1,308 +1,35 @@
-"""CorrectedPairwiseClassifier: pairwise voting corrected by local confusion matrices.
+"""CorrectedPairwiseClassifier: pairwise voting corrected by local confusion matrices."""
 
-`LocallyCorrected` is the fit with a validation set, of this classifier and of those without pairs;
-`IncrementalState` is what ``partial_fit`` keeps between calls.
-"""
-
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from copy import copy, deepcopy
-from dataclasses import dataclass, replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from copy import deepcopy
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils.metaestimators import available_if
 
-from pairmend._utils.arrays import (
-    check_features,
-    check_training_rows,
-    has_categories,
-    is_frame,
-    is_pandas,
-    pack_frame,
-    refuse_arrays,
-    take_rows,
-    unpack_frame,
-)
-from pairmend._utils.classifiers import seed_estimator
+from pairmend._utils.arrays import is_frame, is_pandas, refuse_arrays
 from pairmend._utils.progress import report
-from pairmend._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
-from pairmend._utils.training import (
-    all_equal,
-    check_further_target,
-    fit_with_weights,
-    route_fit_params,
-)
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._utils.sklearn_private import Interval, StrOptions
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.explanation import Explanations
 from pairmend.explanation.problem import N_NEIGHBORS
-from pairmend.kernels.confusion import WEIGHTINGS, balance_weights, correct, weigh
-from pairmend.kernels.pairs import LabelRows, pairs_between
+from pairmend.kernels.pairs import (
+    LabelRows,
+    balance_weights,
+    correct,
+    information,
+    pairs_between,
+    weigh,
+)
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.model_selection import given_split, validation_split
-from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.neighbourhoods import GaussianNeighbourhood, checked_weights
 from pairmend.pairwise.explain import explain_rows
+from pairmend.pairwise.incremental import IncrementalState, IncrementalVoting
 from pairmend.pairwise.learners import PairLearner
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
-from pairmend.pairwise.voting import (
-    Blocks,
-    LearnerClassifier,
-    PairwiseVoting,
-    TrainingInput,
-    TrainingRows,
-    space_of,
-)
-
-Split = tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]
-"""Training rows, validation rows, and folds of the validation rows (none without cross-fitting)."""
-NEGLIGIBLE = 1e-6
-"""Rows whose decayed weight is below this share of the largest weight are dropped."""
+from pairmend.pairwise.voting import Blocks, Split, TrainingInput, TrainingRows, space_of
 
 
-class LocallyCorrected(LearnerClassifier):
-    """A classifier whose decisions on a validation set correct its supports around each row.
-
-    A fit trains models, lets them decide on validation rows that they were not trained on, and
-    keeps the decisions. A prediction weighs the validation rows around a row, sums their decisions
-    to confusion matrices, and corrects the supports by these.
-    """
-
-    validation: Any
-    reference: str
-    learner_: Any
-    neighbourhood_: Any
-    train_indices_: IntArray
-    validation_indices_: IntArray
-    _decisions: Any
-    _reference: str
-    _row_weights: FloatArray
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LearnerClassifier._parameter_constraints,
-        "validation": [
-            Interval(Real, 0, 1, closed="neither"),
-            Interval(Integral, 2, None, closed="left"),
-        ],
-        "neighbourhood": [HasMethods(["fit", "weights"]), None],
-        "reference": [StrOptions(set(REFERENCES))],
-    }
-    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {
-        **LearnerClassifier._default_parts,
-        "neighbourhood": GaussianNeighbourhood,
-    }
-    _row_numbers: ClassVar[tuple[str, ...]] = ("train_indices_", "validation_indices_")
-
-    @abstractmethod
-    def _train(self, data: TrainingInput, rows: Any, parts: list[IntArray]) -> Iterator[Any]:
-        """Yield a model trained on each part of the rows."""
-
-    @abstractmethod
-    def _decide_at(self, validation: Any, folds: list[IntArray], models: Iterator[Any]) -> Any:
-        """Return the decisions at validation rows, those at each of the folds by another model.
-
-        Without folds there is one model for all validation rows.
-        """
-
-    @abstractmethod
-    def _confusion_shares(self, X: MatrixLike) -> Blocks:
-        """Yield the local confusion matrices of blocks as shares of the neighbourhoods."""
-
-    def _fit_rows(
-        self, data: TrainingInput, rows: Any, split: Split | None = None, learner: Any = None
-    ) -> Self:
-        """Fit on `TrainingRows`, or rows in blocks; a given learner is trained already."""
-        split = split or self._split(data)
-        train, validation_indices, folds = split
-        # Distances are fitted first, so that an error occurs before the costly training.
-        validation = rows.take(validation_indices)
-        neighbourhood = seed_estimator(self._part("neighbourhood"), data.seed)
-        row_weights = data.row_weights[validation_indices]
-        labels = replace(data.target, Y=validation.Y).as_given(np.arange(len(validation.Y)))
-        weights = None if all_equal(row_weights) else row_weights
-        fit_with_weights(neighbourhood, (validation.X, labels), weights)
-
-        parts = [train, *(validation_indices[rest] for rest, _ in folds)]
-        models = self._train(data, rows, parts)
-        learner = next(models) if learner is None else learner
-        decisions = self._decide_at(
-            validation, [fold for _, fold in folds], models if folds else iter([learner])
-        )
-        report(self, f"validation set of {len(validation_indices)} rows predicted")
-        space = space_of(learner)
-        return self._set_fitted(
-            data.X,
-            data.target,
-            learner_=learner,
-            neighbourhood_=neighbourhood,
-            train_indices_=space.asarray(train),
-            validation_indices_=space.asarray(validation_indices),
-            _decisions=decisions,
-            _reference=self.reference,
-            _row_weights=space.asarray(row_weights),
-            **self._further_attributes(data, learner, split, validation),
-        )
-
-    def _further_attributes(
-        self, data: TrainingInput, learner: Any, split: Split, validation: Any
-    ) -> dict[str, Any]:
-        """Return the fitted attributes of subclasses."""
-        return {}
-
-    def _split(self, data: TrainingInput) -> Split:
-        """Return training rows, validation rows, and folds of the validation rows."""
-        present = np.flatnonzero(data.row_weights > 0)
-        if isinstance(self.validation, tuple):
-            train, validation = given_split(self.validation, len(data.row_weights))
-            return np.intersect1d(train, present), np.intersect1d(validation, present), []
-        return validation_split(present, self.validation, data.rng)
-
-    def confusion(self, X: MatrixLike) -> FloatArray:
-        """Return the local fuzzy confusion matrices, of all pairs if pairs are corrected.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, ..., n_decisions, n_decisions)
-            ``[..., truth, decision]``: the share of the neighbourhood of the row that each cell
-            holds. For pairs the shape is (n_samples, n_pairs, 2, 2), index 0 standing for the
-            pair's first label.
-        """
-        self._check_namespace(X, "confusion")
-        return self._collect(self._check_predict(X), self._confusion_shares)
-
-    def _row_size(self) -> int:
-        # Weights, squared distances and their exponents.
-        return super()._row_size() + 4 * self._row_weights.shape[0]
-
-    def _weights(self, X: MatrixLike) -> FloatArray:
-        """Return the weights of the validation rows around rows, (n, n_validation_rows)."""
-        xp, of_rows = self._space.xp, self._row_weights
-        weights = checked_weights(self.neighbourhood_, X, of_rows.shape[0], xp)
-        return weights if bool(xp.all(of_rows == 1)) else weights * of_rows
-
-
-@dataclass(frozen=True)
-class IncrementalState:
-    """What ``partial_fit`` keeps between calls: which rows were given, and the validation set."""
-
-    numbers: IntArray  # positions of the rows among those of all calls
-    weights: FloatArray  # their decayed weights
-    is_validation: BoolArray
-    X: MatrixLike  # the validation rows, in the order of their numbers
-    Y: BoolArray  # and their labels
-    n_rows: int
-    max_weight: float
-    rng: np.random.RandomState
-    seed: int
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Model files hold arrays, not frames.
-        return {**self.__dict__, "X": pack_frame(self.X) if is_pandas(self.X) else self.X}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        packed = isinstance(state["X"], dict)
-        self.__dict__.update({**state, "X": unpack_frame(state["X"]) if packed else state["X"]})
-
-    @classmethod
-    def of(
-        cls,
-        data: TrainingInput,
-        train: IntArray,
-        validation: IntArray,
-        X: MatrixLike,
-        Y: BoolArray,
-    ) -> Self:
-        """Return the state after a fit with the validation set (X, Y)."""
-        numbers, weights = np.concatenate([train, validation]), data.row_weights
-        return cls(
-            numbers=numbers,
-            weights=weights[numbers],
-            is_validation=np.arange(len(numbers)) >= len(train),
-            X=X,
-            Y=Y,
-            n_rows=len(weights),
-            max_weight=float(weights.max(initial=0)),
-            rng=deepcopy(data.rng),
-            seed=data.seed,
-        )
-
-    def updated(
-        self, data: TrainingInput, share: float, decay: float
-    ) -> tuple["IncrementalState", IntArray]:
-        """Return the state after further rows, and which of them are training rows.
-
-        Each is a training row with probability `share`.
-        """
-        rng = deepcopy(self.rng)
-        present = np.flatnonzero(data.row_weights > 0)
-        is_validation = rng.random_sample(len(present)) >= share
-        max_weight = max(self.max_weight, float(data.row_weights.max()))
-        weights, chosen = self.weights * decay, present[is_validation]
-        kept = (weights >= NEGLIGIBLE * max_weight) | (decay == 1)
-        kept_set, X = kept[self.is_validation], take_rows(data.X, chosen)
-        if self.n_rows:
-            X = append_rows(take_rows(self.X, np.flatnonzero(kept_set)), X)
-        state = replace(
-            self,
-            numbers=np.concatenate([self.numbers[kept], self.n_rows + present]),
-            weights=np.concatenate([weights[kept], data.row_weights[present]]),
-            is_validation=np.concatenate([self.is_validation[kept], is_validation]),
-            X=X,
-            Y=np.concatenate([self.Y[kept_set], data.target.Y[chosen]]),
-            n_rows=self.n_rows + len(data.row_weights),
-            max_weight=max_weight,
-            rng=rng,
-        )
-        for name, part in (("training", ~state.is_validation), ("validation", state.is_validation)):
-            if not part.any():
-                raise ValueError(
-                    f"validation={share} leaves the {name} part of {state.n_rows} sample(s) empty. "
-                    "Give the first call more samples, or another share."
-                )
-        return state, present[~is_validation]
-
-
-def append_rows(X: MatrixLike, more: MatrixLike) -> MatrixLike:
-    """Return rows followed by further rows, in the form of the former."""
-    if is_pandas(X) != is_pandas(more):
-        kinds = ["no DataFrame", "a DataFrame"]
-        raise ValueError(
-            f"X is {kinds[is_pandas(more)]}, but was {kinds[is_pandas(X)]} in the first call."
-        )
-    if is_pandas(X):
-        for name in X.columns:
-            if has_categories(X[name]) and X[name].dtype != more[name].dtype:
-                raise ValueError(
-                    f"Column {name!r} is of the dtype {more[name].dtype!r}, but was "
-                    f"{X[name].dtype!r} in the first call. Give it the same categories."
-                )
-        from pandas import concat
-
-        return concat([X, more], ignore_index=True)
-    if sparse.issparse(X):
-        return sparse.vstack([X, sparse.csr_array(more)], format="csr")
-    return np.concatenate([X, more.toarray() if sparse.issparse(more) else more])
-
-
-def _has_partial_fit(classifier: PairwiseVoting) -> bool:
-    """Return True if the base classifier can learn incrementally, else raise AttributeError."""
-    base = classifier._base_classifier()
-    if type(base) is not RandomSubspaceNB:  # a subclass may override its fit
-        raise AttributeError(
-            f"partial_fit needs the base classifier RandomSubspaceNB, got {type(base).__name__}. "
-            "Use estimator=None."
-        )
-    return True
-
-
-class CorrectedPairwiseClassifier(LocallyCorrected, PairwiseVoting):
+class CorrectedPairwiseClassifier(IncrementalVoting):
     """Pairwise multi-label classifier corrected by local fuzzy confusion matrices.
 
     The decisions of each pair's classifier on a validation set are compared with the true
@@ -336,10 +63,10 @@ class CorrectedPairwiseClassifier(LocallyCorrected, PairwiseVoting):
         :class:`AdaptiveNeighbourhood`, :class:`GlobalNeighbourhood`. None means
         ``GaussianNeighbourhood(beta=1.0)``, the paper's, with the parameter
         ``neighbourhood__beta``.
-    reference : {"beta", "constrained", "identity", "crisp"}, default="beta"
+    reference : {"beta", "identity", "crisp"}, default="beta"
         The probability of deciding for the label as a function of its support s. "beta" is the
-        paper's randomized reference classifier; "constrained" another reading of it;
-        "identity" is s itself; "crisp" is 1 if s > 1/2, 0 if less, 1/2 in a tie.
+        paper's randomized reference classifier; "identity" is s itself; "crisp" is 1 if
+        s > 1/2, 0 if less, 1/2 in a tie.
     voting : {"soft", "votes"}, default="soft"
         Whether to average corrected supports, or votes: 1 for the label with the larger
         corrected support.
@@ -442,12 +169,10 @@ class CorrectedPairwiseClassifier(LocallyCorrected, PairwiseVoting):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LocallyCorrected._parameter_constraints,
+        **IncrementalVoting._parameter_constraints,
         "balance": [StrOptions({"pairs", "labels"}), None],
         "overlap": [Interval(Real, 0, 1, closed="both")],
-        "validation": [*LocallyCorrected._parameter_constraints["validation"], tuple],
-        "decay": [Interval(Real, 0, 1, closed="right")],
-        "weighting": [StrOptions(set(WEIGHTINGS)), None],
+        "weighting": [StrOptions({"information"}), None],
     }
 
     prediction_parameters: ClassVar[tuple[str, ...]] = (
@@ -459,8 +184,6 @@ class CorrectedPairwiseClassifier(LocallyCorrected, PairwiseVoting):
     )
     """Parameters that take effect at prediction: changing them needs no new fit."""
     takes_arrays = True
-    _state: IncrementalState | None
-    _update_state: ClassVar[tuple[str, ...]] = ("_state",)
 
     def __init__(
         self,
@@ -526,116 +249,21 @@ class CorrectedPairwiseClassifier(LocallyCorrected, PairwiseVoting):
         self, data: TrainingInput, learner: Any, split: Split, validation: Any
     ) -> dict[str, Any]:
         train, numbers, folds = split
-        state = None
-        if isinstance(learner, SubspaceNBPairLearner) and not folds:
-            X = validation.X
-            if not is_frame(X) or is_pandas(X):
-                state = IncrementalState.of(data, train, numbers, X, validation.Y)
+        state, X, weights = None, validation.X, data.row_weights
+        can_continue = isinstance(learner, SubspaceNBPairLearner) and not folds
+        if can_continue and (not is_frame(X) or is_pandas(X)):
+            rows = np.concatenate([train, numbers])
+            state = IncrementalState(
+                numbers=rows,
+                weights=weights[rows],
+                is_validation=np.arange(len(rows)) >= len(train),
+                X=X,
+                Y=validation.Y,
+                n_rows=len(weights),
+                rng=deepcopy(data.rng),
+                seed=data.seed,
+            )
         return {"pairs_": space_of(learner).asarray(data.pairs), "_state": state}
-
-    @available_if(_has_partial_fit)
-    @fit_context(prefer_skip_nested_validation=False)
-    def partial_fit(
-        self, X: MatrixLike, y: TargetLike, classes: Any = None, **fit_params: Any
-    ) -> Self:
-        """Learn incrementally from further rows.
-
-        Each row is a training row with probability `validation`, drawn row by row, and a
-        validation row otherwise; how rows are cut into calls makes no difference. With
-        ``decay=1`` the result is that of a ``fit`` on all rows with the same split and the
-        feature statistics of the first call's training rows::
-
-            CorrectedPairwiseClassifier(
-                validation=(clf.train_indices_, clf.validation_indices_)
-            ).fit(X_all, Y_all, feature_statistics=clf.learner_.feature_statistics_)
-
-        Parameters
-        ----------
-        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
-            Rows, at least one. Validation rows are kept, training rows are not.
-        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-            Label indicators, 0 or 1; the tags of each row, as lists or sets of strings; or a
-            1-D array of classes.
-        classes : array-like of shape (n_labels,), default=None
-            All classes of a 1-D target, or the names of the labels. Read in the first call. None
-            means those of the first call's `y`.
-        **fit_params : dict
-            ``sample_weight``; in the first call also ``feature_statistics``, for example
-            ``RandomSubspaceNB().feature_statistics(X)`` of a larger sample.
-
-        Returns
-        -------
-        self
-
-        Notes
-        -----
-        Only :class:`RandomSubspaceNB` as base classifier and a float as `validation` support
-        incremental learning. After a ``fit`` without cross-fitting, ``partial_fit`` continues
-        from it. Distances are scaled by all validation rows, as in ``fit``.
-
-        With sample weights, the weight that counts as one row (see :class:`RandomSubspaceNB`) is
-        that of the training rows of the first call, or 1 if it has no weights. Rows that weigh
-        less than a millionth of what counts as one row in their own call are left out.
-
-        The updated pairs decide on all validation rows, so the cost of a call grows with the
-        number of validation rows: one call with a hundred rows is cheaper than a hundred calls.
-        With a `decay` below 1, rows that weigh less than a millionth of the heaviest are dropped,
-        which bounds memory and time.
-        """
-        data = self._check_partial_fit(X, y, classes, fit_params)
-        state = getattr(self, "_state", None)
-        if state is None:
-            none, no_rows = np.empty(0, dtype=np.intp), replace(data, row_weights=np.empty(0))
-            state = IncrementalState.of(no_rows, none, none, None, data.target.Y[:0])
-        learner: Any = copy(self.learner_) if hasattr(self, "learner_") else self._new_learner(data)
-        state, train = state.updated(data, float(self.validation), float(self.decay))
-        rows = TrainingRows(data.X, data.target.Y, data.fit_params).take(train)
-        min_mass = NEGLIGIBLE * state.max_weight
-        learner.partial_fit(rows, data.pairs, decay=float(self.decay), min_mass=min_mass)
-        validation = TrainingRows(state.X, state.Y, {})
-        split: Split = np.arange(0), np.arange(len(state.Y)), []
-        data = replace(data, row_weights=state.weights[state.is_validation], seed=state.seed)
-        self._fit_rows(data, validation, split, learner)
-        self.train_indices_ = state.numbers[~state.is_validation]
-        self.validation_indices_ = state.numbers[state.is_validation]
-        self._state = state
-        return self
-
-    def _check_partial_fit(
-        self, X: MatrixLike, y: TargetLike, classes: Any, fit_params: dict[str, Any]
-    ) -> TrainingInput:
-        """Check the input of partial_fit; the classifier is not changed."""
-        if isinstance(self.validation, Integral | tuple):
-            raise ValueError(
-                f"partial_fit splits rows by a share: validation={self.validation!r} must be a "
-                "float between 0 and 1."
-            )
-        refuse_arrays(X, "partial_fit", "Pass arrays of numpy, or all rows to fit.")
-        X = check_training_rows(X)
-        if is_frame(X) and not is_pandas(X):
-            raise ValueError(
-                f"partial_fit takes arrays and pandas frames, and X is a {type(X).__module__} "
-                "frame. Pass X.to_pandas()."
-            )
-        if hasattr(self, "classes_"):
-            if not hasattr(self, "_state"):
-                raise ValueError(
-                    "The classifier was loaded from a model file without the validation rows that "
-                    "partial_fit needs. Save it by save_model(..., updates=True), or fit a new "
-                    "classifier."
-                )
-            if self._state is None:
-                raise ValueError(
-                    "partial_fit cannot continue a fit with cross-fitting, with another base "
-                    "classifier or on arrays of another library than numpy. Fit a new classifier."
-                )
-            X = check_features(self, X)
-        target = check_further_target(self, X, y, classes, min_labels=self._min_labels)
-        params, weights = route_fit_params(self, self._base_classifier(), X, fit_params)
-        data = self._training_input(X, target, params, weights)
-        if len(data.pairs) != len(getattr(self, "pairs_", data.pairs)):
-            raise ValueError("calibration_label must not change between calls of partial_fit.")
-        return data
 
     def pair_corrected(self, X: MatrixLike) -> FloatArray:
         """Return the corrected supports of all pairs.
@@ -695,7 +323,7 @@ class CorrectedPairwiseClassifier(LocallyCorrected, PairwiseVoting):
         for labels, corrected, confusion in self._correct(X):
             votes = self._pair_votes(corrected)
             if self.weighting is not None:
-                votes = weigh(votes, WEIGHTINGS[self.weighting](confusion, self._space.xp))
+                votes = weigh(votes, information(confusion, self._space.xp))
             yield labels, votes
 
     def _corrected(self, X: MatrixLike) -> Blocks:

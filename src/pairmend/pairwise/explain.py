@@ -17,8 +17,8 @@ from pairmend.explanation import (
     explain_problem,
 )
 from pairmend.explanation.neighbours import equal_points, list_training_rows, row_numbers
-from pairmend.kernels.pairs import sum_supports, vote
-from pairmend.kernels.rrc import REFERENCES, unfold
+from pairmend.kernels.pairs import sum_supports
+from pairmend.kernels.rrc import REFERENCES, unfold, vote
 
 VIRTUAL = "the virtual label"
 

@@ -1,29 +1,32 @@
-"""Pairwise voting, and the classifiers by votes without correction.
+"""What classifiers of pairs have in common: training, votes, and local corrections.
 
-`LearnerClassifier` checks the input of fit, `PairwiseVoting` is the vote of all pairs.
+`LearnerClassifier` checks the input of fit, `PairwiseVoting` is the vote of all pairs, and
+`LocallyCorrected` is the fit with a validation set, of pairs and of classifiers without pairs.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 
 from pairmend._base import MultiLabelClassifier
+from pairmend._utils import arrays
 from pairmend._utils.arrays import (
     Namespace,
-    as_numpy,
     check_device_rows,
+    check_features,
+    check_magnitude,
     check_training_rows,
     foreign_namespace,
     take_rows,
-    warn_of_n_jobs,
 )
-from pairmend._utils.classifiers import check_base_classifier, new_seed
+from pairmend._utils.classifiers import check_base_classifier, new_seed, seed_estimator
 from pairmend._utils.computing import BLOCK_ARRAYS, pair_blocks, row_chunks
+from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import (
     HAS_ARRAY_API,
     HasMethods,
@@ -34,13 +37,21 @@ from pairmend._utils.sklearn_private import (
 )
 from pairmend._utils.training import (
     Target,
+    all_equal,
+    check_further_target,
+    check_row_weights,
     check_target,
+    fit_with_weights,
     route_fit_params,
     take_params,
 )
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
-from pairmend.kernels.pairs import DIGITS, label_pairs, round_scores, sum_supports, vote
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
+from pairmend.frames.columns import require_numbers
+from pairmend.kernels.pairs import label_pairs, round_scores, sum_supports
+from pairmend.kernels.rrc import REFERENCES, vote
+from pairmend.model_selection import given_split, validation_split
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
+from pairmend.neighbourhoods import GaussianNeighbourhood, checked_weights
 from pairmend.pairwise.learners import PairLearner
 from pairmend.pairwise.learners.device import DevicePairLearner
 from pairmend.pairwise.learners.generic import GenericPairLearner
@@ -48,6 +59,12 @@ from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 
 Blocks = Iterator[tuple[slice, FloatArray]]
 """Blocks of pairs by their first labels, each with an array (rows, pairs of the block, ...)."""
+Split = tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]
+"""Training rows, validation rows, and folds of the validation rows (none without cross-fitting)."""
+OTHER_ARRAYS = (
+    "Pass arrays of numpy. PairwiseClassifier, CorrectedPairwiseClassifier and "
+    "CalibratedLabelRanking take arrays of any library with RandomSubspaceNB."
+)
 
 
 @dataclass(frozen=True)
@@ -139,12 +156,12 @@ class LearnerClassifier(MultiLabelClassifier):
     @property
     def _space(self) -> Namespace:
         """Array library and device of the supports."""
-        return space_of(self.learner_)
+        return space_of(getattr(self, "learner_", None))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        takes_arrays = self.takes_arrays and type(self._base_classifier()) is RandomSubspaceNB
-        tags.array_api_support = HAS_ARRAY_API and takes_arrays
+        is_closed_form = type(self._base_classifier()) is RandomSubspaceNB
+        tags.array_api_support = HAS_ARRAY_API and self.takes_arrays and is_closed_form
         return tags
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -180,36 +197,49 @@ class LearnerClassifier(MultiLabelClassifier):
         base = self._base_classifier()
         if self.needs_probabilities:
             check_base_classifier(base)
+        if not (self.takes_arrays and type(base) is RandomSubspaceNB):
+            arrays.refuse_arrays(X, f"{type(self).__name__}.fit", OTHER_ARRAYS)
         if (namespace := foreign_namespace(X)) is not None:
-            if not self.takes_arrays or type(base) is not RandomSubspaceNB:
-                raise ValueError(
-                    f"{type(self).__name__} with the base classifier {type(base).__name__} takes "
-                    f"no arrays of {namespace.library}. Pass "
-                    "arrays of numpy. PairwiseClassifier, CorrectedPairwiseClassifier and "
-                    "CalibratedLabelRanking take arrays of any library with RandomSubspaceNB."
-                )
-            warn_of_n_jobs(self, namespace)
-            X, y = check_device_rows(X, namespace, self), as_numpy(y)
-            fit_params = {name: as_numpy(value) for name, value in fit_params.items()}
+            arrays.warn_of_n_jobs(self, namespace)
+            X, y = check_device_rows(X, namespace, self), arrays.as_numpy(y)
+            fit_params = {name: arrays.as_numpy(value) for name, value in fit_params.items()}
         X = check_training_rows(X)
-        target = self._read_target(X, y)
-        params, row_weights = route_fit_params(self, base, X, fit_params)
-        return self._training_input(X, target, params, row_weights)
+        return self._training_input(X, self._read_target(X, y), fit_params)
+
+    def _check_partial_fit(
+        self, X: MatrixLike, y: TargetLike, classes: Any, fit_params: dict[str, Any]
+    ) -> TrainingInput:
+        """Check the input of partial_fit; the classifier is not changed."""
+        arrays.refuse_arrays(X, f"{type(self).__name__}.partial_fit")
+        X = check_training_rows(X)
+        target = check_further_target(self, X, y, classes, min_labels=self._min_labels)
+        X = check_features(self, X) if hasattr(self, "classes_") else X
+        return self._training_input(X, target, fit_params)
 
     def _read_target(self, X: MatrixLike, y: TargetLike) -> Target:
         return check_target(self, X, y, min_labels=self._min_labels)
 
     def _training_input(
-        self, X: MatrixLike, target: Target, fit_params: dict[str, Any], row_weights: FloatArray
+        self, X: MatrixLike, target: Target, fit_params: dict[str, Any]
     ) -> TrainingInput:
+        base = self._base_classifier()
+        if base is None:
+            params = {"sample_weight": check_row_weights(fit_params["sample_weight"], X)}
+            row_weights: FloatArray = params["sample_weight"]
+        else:
+            params, row_weights = route_fit_params(self, base, X, fit_params)
         n_labels = len(target.classes) + self.has_virtual_label  # a virtual label is the last one
-        pairs, rng = label_pairs(n_labels), check_random_state(self.random_state)
-        base, seed = self._base_classifier(), new_seed(rng)
-        return TrainingInput(base, X, target, pairs, fit_params, row_weights, rng, seed)
+        pairs, rng = label_pairs(n_labels), check_random_state(getattr(self, "random_state", 0))
+        return TrainingInput(base, X, target, pairs, params, row_weights, rng, new_seed(rng))
 
     def _row_size(self) -> int:
         """Return the number of floats that prediction needs for each row."""
         return 2 * getattr(self, "n_features_in_", 0)
+
+    def _check_predict(self, X: MatrixLike) -> MatrixLike:
+        X = super()._check_predict(X)
+        namespace = foreign_namespace(X)
+        return X if namespace is None else check_device_rows(X, namespace, self)
 
     def _chunks(self, X: MatrixLike) -> Iterator[slice]:
         return row_chunks(count_rows(X), self._row_size(), self._space.max_bytes)
@@ -293,11 +323,6 @@ class PairwiseVoting(LearnerClassifier):
             return DevicePairLearner(data.base, seed=data.seed)
         return SubspaceNBPairLearner(data.base, n_jobs=self.n_jobs, seed=data.seed)
 
-    def _check_predict(self, X: MatrixLike) -> MatrixLike:
-        X = super()._check_predict(X)
-        namespace = foreign_namespace(X)
-        return X if namespace is None else check_device_rows(X, namespace, self)
-
     def _scores(self, X: MatrixLike) -> FloatArray:
         n_labels, parts = self._n_voting_labels, []
         for rows in self._chunks(X):
@@ -311,11 +336,6 @@ class PairwiseVoting(LearnerClassifier):
     def _pair_votes(self, supports: FloatArray) -> FloatArray:
         """Return the votes of pairs for their first labels."""
         return vote(supports, self._space.xp) if self.voting == "votes" else supports
-
-    @property
-    def _digits(self) -> int:
-        """Number of decimals to which scores are rounded."""
-        return DIGITS
 
     @property
     def _min_labels(self) -> int:
@@ -361,196 +381,150 @@ class PairwiseVoting(LearnerClassifier):
 
     def _round(self, scores: FloatArray) -> FloatArray:
         """Round scores, so that ties do not depend on the order of labels or the size of blocks."""
-        return round_scores(scores, self._digits, self._space.xp)
+        return round_scores(scores, xp=self._space.xp)
 
 
-class PairwiseClassifier(PairwiseVoting):
-    """Multi-label classification by a vote of all pairs of labels (LPW).
+def numeric_rows(X: MatrixLike, user: str) -> Matrix:
+    """Return rows as numbers, dense or CSR; errors contain the name of the user."""
+    require_numbers(X, user)
+    numbers = check_array(X, accept_sparse="csr", dtype=np.float64, estimator=user, input_name="X")
+    check_magnitude(numbers)
+    return numbers
 
-    For each pair of labels a binary classifier is trained on the rows with exactly one of the two
-    (Hüllermeier et al., 2008). A label's score is the mean support its pairs give it, and labels
-    that score above the threshold are predicted. Use it to rank labels, and as the uncorrected
-    baseline of :class:`CorrectedPairwiseClassifier`.
 
-    Parameters
-    ----------
-    estimator : classifier, default=None
-        Base classifier with ``predict_proba``, cloned for each pair. None means
-        :class:`RandomSubspaceNB`, whose parameters can be set and searched like those of any
-        other, as ``estimator__n_subspaces``.
-    voting : {"soft", "votes"}, default="soft"
-        Whether to average supports, or votes: 1 for the label with the larger support, 1/2 for
-        each in a tie.
-    threshold : float, default=0.5
-        Labels with a score above it are predicted. Not used after a fit on 1-D classes.
-    verbose : bool or int, default=False
-        Whether to print the progress of ``fit``.
-    n_jobs : int, default=None
-        Number of processes that train pairs, and of threads that predict. None means one, but
-        for :class:`RandomSubspaceNB` as many threads as matrix products may take.
-    random_state : int, RandomState or None, default=None
-        Seeds the base classifiers whose own ``random_state`` is None. All pairs get the same
-        seed.
+class NumericVoting(LearnerClassifier):
+    """A classifier of rows of numbers, dense or sparse, without a base classifier."""
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_labels,)
-        Names of the labels: the columns of a frame, else their indices; after a fit on 1-D
-        classes, the classes.
-    pairs_ : ndarray of shape (n_pairs, 2)
-        Indices of the labels of each pair.
-    multilabel_ : bool
-        True after a fit on label indicators, False after a fit on 1-D classes.
-    learner_ : PairLearner
-        The trained pairs.
-    n_features_in_ : int
-        Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, after a fit on a frame with string names.
+    needs_probabilities = False
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {}
 
-    See Also
-    --------
-    CorrectedPairwiseClassifier : Corrects the supports of pairs by local confusion matrices.
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
-    Notes
-    -----
-    The support of a pair without training rows is 1/2. A pair with training rows of one label only
-    has that label's Laplace-smoothed share of rows as support, with rows counted as in
-    :class:`RandomSubspaceNB`: all sample weights times a constant change nothing. Rows that weigh
-    less than a millionth of what counts as one row are left out, as rows of weight 0 are.
 
-    `voting` and `threshold` take effect at prediction, so ``set_params`` changes them on a fitted
-    classifier. All other parameters need a new ``fit``.
+class LocallyCorrected(LearnerClassifier):
+    """A classifier whose decisions on a validation set correct its supports around each row.
 
-    References
-    ----------
-    Hüllermeier, E., Fürnkranz, J., Cheng, W., Brinker, K. (2008). Label ranking by learning
-    pairwise preferences. Artificial Intelligence 172(16-17), 1897-1916.
-
-    Examples
-    --------
-    >>> from pairmend import PairwiseClassifier
-    >>> from sklearn.datasets import make_multilabel_classification
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> X, Y = make_multilabel_classification(random_state=0)
-    >>> clf = PairwiseClassifier(LogisticRegression()).fit(X, Y)
-    >>> clf.predict(X[:2]).tolist()
-    [[0, 0, 0, 1, 1], [0, 1, 1, 0, 0]]
-    >>> clf.predict_proba(X[:1]).round(2).tolist()
-    [[0.01, 0.26, 0.48, 0.8, 0.95]]
+    A fit trains models, lets them decide on validation rows that they were not trained on, and
+    keeps the decisions. A prediction weighs the validation rows around a row, sums their decisions
+    to confusion matrices, and corrects the supports by these.
     """
 
-    prediction_parameters: ClassVar[tuple[str, ...]] = ("voting", "threshold")
-    """Parameters that take effect at prediction: changing them needs no new fit."""
-    takes_arrays = True
+    validation: Any
+    reference: str
+    learner_: Any
+    neighbourhood_: Any
+    train_indices_: IntArray
+    validation_indices_: IntArray
+    _decisions: Any
+    _reference: str
+    _row_weights: FloatArray
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        voting: str = "soft",
-        threshold: float = 0.5,
-        verbose: bool | int = False,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        super().__init__(estimator, n_jobs=n_jobs, random_state=random_state)
-        self.voting = voting
-        self.threshold = threshold
-        self.verbose = verbose
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LearnerClassifier._parameter_constraints,
+        "validation": [
+            Interval(Real, 0, 1, closed="neither"),
+            Interval(Integral, 2, None, closed="left"),
+        ],
+        "neighbourhood": [HasMethods(["fit", "weights"]), None],
+        "reference": [StrOptions(set(REFERENCES))],
+    }
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {
+        **LearnerClassifier._default_parts,
+        "neighbourhood": GaussianNeighbourhood,
+    }
+    _row_numbers: ClassVar[tuple[str, ...]] = ("train_indices_", "validation_indices_")
 
+    @abstractmethod
+    def _train(self, data: TrainingInput, rows: Any, parts: list[IntArray]) -> Iterator[Any]:
+        """Yield a model trained on each part of the rows."""
 
-class CalibratedLabelRanking(PairwiseVoting):
-    """Multi-label classification by a vote of all pairs of labels and a virtual label (CLR).
+    @abstractmethod
+    def _decide_at(self, validation: Any, folds: list[IntArray], models: Iterator[Any]) -> Any:
+        """Return the decisions at validation rows, those at each of the folds by another model.
 
-    A virtual label separates the labels that are predicted from the others. Its pair with label i
-    is the binary problem "i or not i", trained on all rows, and labels that rank above it are
-    predicted (Fürnkranz et al., 2008). Use it instead of :class:`PairwiseClassifier` if label sets
-    are to be predicted, not only rankings.
+        Without folds there is one model for all validation rows.
+        """
 
-    Parameters
-    ----------
-    estimator : classifier, default=None
-        Base classifier with ``predict_proba``, cloned for each pair. None means
-        :class:`RandomSubspaceNB`, whose parameters can be set and searched like those of any
-        other, as ``estimator__n_subspaces``.
-    voting : {"soft", "votes"}, default="soft"
-        Whether to average supports, or votes: 1 for the label with the larger support, 1/2 for
-        each in a tie. "votes" is the published method.
-    verbose : bool or int, default=False
-        Whether to print the progress of ``fit``.
-    n_jobs : int, default=None
-        Number of processes that train pairs, and of threads that predict.
-    random_state : int, RandomState or None, default=None
-        Seeds the base classifiers whose own ``random_state`` is None. All pairs get the same
-        seed.
+    @abstractmethod
+    def _confusion_shares(self, X: MatrixLike) -> Blocks:
+        """Yield the local confusion matrices of blocks as shares of the neighbourhoods."""
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_labels,)
-        Names of the labels: the columns of a frame, else their indices; after a fit on 1-D
-        classes, the classes.
-    pairs_ : ndarray of shape (n_pairs, 2)
-        Indices of the labels of each pair; the virtual label has the index ``n_labels``.
-    multilabel_ : bool
-        True after a fit on label indicators, False after a fit on 1-D classes.
-    learner_ : PairLearner
-        The trained pairs.
-    n_features_in_ : int
-        Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, after a fit on a frame with string names.
+    def _fit_rows(
+        self, data: TrainingInput, rows: Any, split: Split | None = None, learner: Any = None
+    ) -> Self:
+        """Fit on `TrainingRows`, or rows in blocks; a given learner is trained already."""
+        split = split or self._split(data)
+        train, validation_indices, folds = split
+        # Distances are fitted first, so that an error occurs before the costly training.
+        validation = rows.take(validation_indices)
+        neighbourhood = seed_estimator(self._part("neighbourhood"), data.seed)
+        row_weights = data.row_weights[validation_indices]
+        labels = replace(data.target, Y=validation.Y).as_given(np.arange(len(validation.Y)))
+        weights = None if all_equal(row_weights) else row_weights
+        fit_with_weights(neighbourhood, (validation.X, labels), weights)
 
-    See Also
-    --------
-    PairwiseClassifier : The same vote without a virtual label, cut at a threshold.
-    pairmend.thresholds : Other decision rules.
+        parts = [train, *(validation_indices[rest] for rest, _ in folds)]
+        models = self._train(data, rows, parts)
+        learner = next(models) if learner is None else learner
+        decisions = self._decide_at(
+            validation, [fold for _, fold in folds], models if folds else iter([learner])
+        )
+        report(self, f"validation set of {len(validation_indices)} rows predicted")
+        space = space_of(learner)
+        return self._set_fitted(
+            data.X,
+            data.target,
+            learner_=learner,
+            neighbourhood_=neighbourhood,
+            train_indices_=space.asarray(train),
+            validation_indices_=space.asarray(validation_indices),
+            _decisions=decisions,
+            _reference=self.reference,
+            _row_weights=space.asarray(row_weights),
+            **self._further_attributes(data, learner, split, validation),
+        )
 
-    Notes
-    -----
-    With L labels there are L (L + 1) / 2 binary problems. Each label's support is averaged over its
-    L pairs, the virtual label's likewise, and ``predict_proba`` is (1 + mean of the label - mean of
-    the virtual label) / 2. Labels with scores above 1/2 are predicted: with votes, those with more
-    votes than the virtual label. A single label (``y`` of shape (n, 1)) is one binary problem; its
-    score is the base classifier's probability.
+    def _further_attributes(
+        self, data: TrainingInput, learner: Any, split: Split, validation: Any
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of subclasses."""
+        return {}
 
-    After a fit on 1-D classes the best class is predicted, whatever the rank of the virtual label.
-    `voting` takes effect at prediction, so ``set_params`` changes it on a fitted classifier. All
-    other parameters need a new ``fit``.
+    def _split(self, data: TrainingInput) -> Split:
+        """Return training rows, validation rows, and folds of the validation rows."""
+        present = np.flatnonzero(data.row_weights > 0)
+        if isinstance(self.validation, tuple):
+            train, validation = given_split(self.validation, len(data.row_weights))
+            return np.intersect1d(train, present), np.intersect1d(validation, present), []
+        return validation_split(present, self.validation, data.rng)
 
-    References
-    ----------
-    Fürnkranz, J., Hüllermeier, E., Loza Mencía, E., Brinker, K. (2008). Multilabel
-    classification via calibrated label ranking. Machine Learning 73(2), 133-153.
+    def confusion(self, X: MatrixLike) -> FloatArray:
+        """Return the local fuzzy confusion matrices, of all pairs if pairs are corrected.
 
-    Examples
-    --------
-    >>> from pairmend import CalibratedLabelRanking
-    >>> from sklearn.datasets import make_multilabel_classification
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> X, Y = make_multilabel_classification(random_state=0)
-    >>> clf = CalibratedLabelRanking(LogisticRegression()).fit(X, Y)
-    >>> clf.predict(X[:2]).tolist()
-    [[0, 0, 1, 1, 1], [0, 0, 1, 0, 0]]
-    >>> clf.predict_proba(X[:1]).round(2).tolist()
-    [[0.27, 0.39, 0.5, 0.67, 0.74]]
-    """
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
 
-    prediction_parameters: ClassVar[tuple[str, ...]] = ("voting",)
-    """Parameters that take effect at prediction: changing them needs no new fit."""
-    takes_arrays = True
-    has_virtual_label = True
-    """Fit adds a virtual label (in ``_training_input``; scored in ``_scaling``)."""
+        Returns
+        -------
+        ndarray of shape (n_samples, ..., n_decisions, n_decisions)
+            ``[..., truth, decision]``: the share of the neighbourhood of the row that each cell
+            holds. For pairs the shape is (n_samples, n_pairs, 2, 2), index 0 standing for the
+            pair's first label.
+        """
+        self._check_namespace(X, "confusion")
+        return self._collect(self._check_predict(X), self._confusion_shares)
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        voting: str = "soft",
-        verbose: bool | int = False,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        super().__init__(estimator, n_jobs=n_jobs, random_state=random_state)
-        self.voting = voting
-        self.verbose = verbose
+    def _row_size(self) -> int:
+        # Weights, squared distances and their exponents.
+        return super()._row_size() + 4 * self._row_weights.shape[0]
+
+    def _weights(self, X: MatrixLike) -> FloatArray:
+        """Return the weights of the validation rows around rows, (n, n_validation_rows)."""
+        xp, of_rows = self._space.xp, self._row_weights
+        weights = checked_weights(self.neighbourhood_, X, of_rows.shape[0], xp)
+        return weights if bool(xp.all(of_rows == 1)) else weights * of_rows

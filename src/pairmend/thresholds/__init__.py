@@ -26,6 +26,7 @@ from pairmend._utils.training import (
 )
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, TargetLike
 from pairmend.kernels import threshold as cuts
+from pairmend.kernels.pairs import accept
 
 __all__ = [
     "BatchF1Thresholds",
@@ -112,7 +113,7 @@ class Threshold(BaseEstimator):
             raise ValueError(
                 f"scores have {scores.shape[1]} labels; the threshold was fitted on {len(cut)}."
             )
-        return cuts.accept(scores, cut)
+        return accept(scores, cut)
 
 
 class FixedThreshold(Threshold):

@@ -3,10 +3,10 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
-from pairmend import RandomSubspaceNB
+from pairmend import PairwiseClassifier, RandomSubspaceNB
 from pairmend.kernels.pairs import LabelRows, label_pairs
 from pairmend.kernels.rrc import identity_reference, unfold
-from pairmend.pairwise.learners.generic import ConstantClassifier, GenericPairLearner
+from pairmend.pairwise.learners.generic import GenericPairLearner
 from pairmend.pairwise.voting import TrainingRows
 
 
@@ -25,45 +25,28 @@ class RecordingClassifier(ClassifierMixin, BaseEstimator):
         return np.tile([0.25, 0.75], (len(X), 1))
 
 
-@pytest.fixture
-def learner(small_set):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_pair_is_trained_on_rows_with_exactly_one_of_its_labels(small_set, weighted):
     X, Y = small_set
-    numbered = np.column_stack([np.arange(len(X)), X])
-    fitted = GenericPairLearner(RecordingClassifier(), n_jobs=None, seed=7)
-    return fitted.fit(TrainingRows(numbered, Y.astype(bool), {}), label_pairs(4))
-
-
-def test_each_pair_is_trained_on_rows_with_exactly_one_of_its_labels(learner, small_set):
-    _, Y = small_set
-    for (i, j), model in zip(label_pairs(4), learner.models_, strict=True):
-        assert model.rows.tolist() == np.flatnonzero(Y[:, i] != Y[:, j]).tolist()
-        assert model.y.tolist() == Y[model.rows, i].tolist()
+    weights = np.arange(len(X)) % 3.0 if weighted else np.ones(len(X))
+    params = {"sample_weight": weights} if weighted else {}
+    clf = PairwiseClassifier(RecordingClassifier(random_state=7))
+    clf.fit(np.column_stack([np.arange(len(X)), X]), Y, **params)
+    for (i, j), model in zip(label_pairs(4), clf.learner_.models_, strict=True):
+        rows = np.flatnonzero((Y[:, i] != Y[:, j]) & (weights > 0))
+        assert model.rows.tolist() == rows.tolist()
+        assert model.y.tolist() == Y[rows, i].tolist()
         assert model.random_state == 7
-
-
-def test_pairs_get_the_weights_of_their_rows_without_zeros(small_set):
-    X, Y = small_set
-    numbered = np.column_stack([np.arange(len(X)), X])
-    weights = np.arange(len(X)) % 3.0
-    learner = GenericPairLearner(RecordingClassifier(), n_jobs=None, seed=0)
-    rows = TrainingRows(numbered, Y.astype(bool), {"sample_weight": weights})
-    learner.fit(rows, label_pairs(4))
-    for model in learner.models_:
-        np.testing.assert_array_equal(model.sample_weight, weights[model.rows])
-        assert (model.sample_weight > 0).all()
+        if weighted:
+            np.testing.assert_array_equal(model.sample_weight, weights[rows])
 
 
 def test_pairs_with_rows_of_one_class_have_the_smoothed_share():
-    Y = np.array([[1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 0, 0]], dtype=bool)
-    learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
-    learner.fit(TrainingRows(np.eye(4), Y, {}), label_pairs(3))
-    assert [model.shares for model in learner.models_] == [(0.2, 0.8), (0.2, 0.8), (0.5, 0.5)]
-    np.testing.assert_allclose(
-        next(learner.supports(np.eye(4)[:1], [slice(0, 2)])), [[0.8, 0.8, 0.5]]
-    )
-    weights = np.array([1.0, 0.0, 2.0, 1.0])
-    learner.fit(TrainingRows(np.eye(4), Y, {"sample_weight": weights}), label_pairs(3))
-    assert learner.models_[0] == ConstantClassifier((1 / (3 + 2), (3 + 1) / (3 + 2)))
+    X, Y = np.eye(4), np.array([[1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 0, 0]])
+    clf = PairwiseClassifier(LogisticRegression()).fit(X, Y)
+    np.testing.assert_allclose(clf.pair_support(X[:1]), [[0.8, 0.8, 0.5]])
+    clf.fit(X, Y, sample_weight=[1.0, 0.0, 2.0, 1.0])
+    np.testing.assert_allclose(clf.pair_support(X[:1]), [[0.8, 0.8, 0.5]])
 
 
 def test_supports_at_rows_of_labels_equal_those_at_all_rows(small_set):
@@ -80,19 +63,11 @@ def test_supports_at_rows_of_labels_equal_those_at_all_rows(small_set):
             np.testing.assert_allclose(at[entries, other], support[label_rows.rows[entries]])
 
 
-def test_supports_at_no_rows(small_set):
-    X, Y = small_set
-    learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
-    learner.fit(TrainingRows(X, Y.astype(bool), {}), label_pairs(4))
-    no_rows = LabelRows.of(np.zeros_like(Y, dtype=bool))
-    assert learner.decide(X, no_rows, identity_reference).shape == (0, 4)
-
-
 def test_pairs_share_feature_statistics_of_all_rows(small_set):
     X, Y = small_set
     learner = GenericPairLearner(RandomSubspaceNB(), n_jobs=None, seed=0)
     learner.fit(TrainingRows(X, Y.astype(bool), {}), label_pairs(4))
     shared = [model.feature_statistics_ for model in learner.models_]
-    assert all(feature_statistics is shared[0] for feature_statistics in shared)
+    assert all(statistics.floor is shared[0].floor for statistics in shared)
     own = RandomSubspaceNB().feature_statistics(X)
     np.testing.assert_array_equal(shared[0].floor, own.floor)

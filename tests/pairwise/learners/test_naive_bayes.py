@@ -13,11 +13,8 @@ from sklearn import config_context
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend import PairwiseClassifier, RandomSubspaceNB
-from pairmend._utils.computing import row_chunks
 from pairmend.kernels.pairs import LabelRows, label_pairs
 from pairmend.kernels.rrc import identity_reference, unfold
-from pairmend.naive_bayes.design_matrix import Design
-from pairmend.naive_bayes.sums import LabelSums
 from pairmend.pairwise.learners.generic import GenericPairLearner
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 from pairmend.pairwise.voting import TrainingRows
@@ -50,16 +47,16 @@ LIMITS = [
     {
         "pairwise.learners.naive_bayes.DENSE_LABELS": 0.0,
         "pairwise.learners.naive_bayes.WORTHWHILE": 2.0,
-        "naive_bayes.sums.DENSE_GROUPS": 0.0,
+        "naive_bayes.likelihood.DENSE_GROUPS": 0.0,
     },
     {
         "pairwise.learners.naive_bayes.DENSE_LABELS": 2.0,
         "pairwise.learners.naive_bayes.WORTHWHILE": 0.0,
         "pairwise.learners.naive_bayes.CACHED_TERMS": 0,
         "pairwise.learners.naive_bayes.TERMS": 1,
-        "naive_bayes.scoring.TILE": 1,
-        "naive_bayes.scoring.LOWEST": 1.0,
-        "naive_bayes.sums.DENSE_GROUPS": 2.0,
+        "naive_bayes.likelihood.TILE": 1,
+        "naive_bayes.likelihood.LOWEST": 1.0,
+        "naive_bayes.likelihood.DENSE_GROUPS": 2.0,
     },
 ]
 """Limits that choose between implementations of the same result."""
@@ -100,17 +97,10 @@ def _assert_equal(base, X, Y, queries, Y_queries, weights, tolerance, virtual):
 
 def mixed(rng, n, missing=0.0):
     """Return rows with numeric, sparse, two-valued, constant and categorical features."""
-    X = np.column_stack(
-        [
-            rng.randn(n, 3) * [1, 1e3, 1e-4] + [0, 1e4, 1],
-            rng.exponential(size=n) * (rng.rand(n) < 0.3),
-            rng.rand(n) < 0.4,
-            3.0 * (rng.rand(n) < 0.2),
-            np.full(n, 2.0),
-            rng.randint(4, size=n),
-            1 + rng.randint(3, size=n),
-        ]
-    )
+    X = [rng.randn(n, 3) * [1, 1e3, 1e-4] + [0, 1e4, 1], rng.exponential(size=n)]
+    X[1] *= rng.rand(n) < 0.3
+    X += [rng.rand(n) < 0.4, 3.0 * (rng.rand(n) < 0.2), np.full(n, 2.0)]
+    X = np.column_stack([*X, rng.randint(4, size=n), 1 + rng.randint(3, size=n)])
     X[rng.rand(*X.shape) < missing] = np.nan
     return X
 
@@ -129,15 +119,7 @@ BASE = RandomSubspaceNB(6, 0.4, categorical=[4, 5, 6, 7, 8])
 
 @pytest.mark.parametrize(
     ("categorical", "missing", "weighted"),
-    [
-        ([4, 5, 6, 7, 8], 0.0, False),
-        ([4, 5, 6, 7, 8], 0.0, True),
-        ([4, 5, 6, 7, 8], 0.15, False),
-        ([4, 5, 6, 7, 8], 0.15, True),
-        ("auto", 0.15, True),
-        (None, 0.0, False),
-        (None, 0.15, True),
-    ],
+    [([4, 5, 6, 7, 8], 0.0, False), ([4, 5, 6, 7, 8], 0.15, True), ("auto", 0.15, True)],
     ids=str,
 )
 @pytest.mark.parametrize("layout", ["dense", "csr", "sparse"])
@@ -198,7 +180,7 @@ def test_supports_for_random_labels(seed, density, is_sparse, weighted):
     assert_equal(RandomSubspaceNB(3, 0.5), X, Y, queries, Y_queries, weights)
 
 
-def test_sums_over_few_exclusive_rows_keep_their_digits(rng):
+def test_differences_of_sums_keep_their_digits(rng):
     # 3 of 3,000 rows of label 0 lack label 1: a difference of sums would leave rounding.
     n = 3000
     X = 1e5 + rng.randn(n, 4)
@@ -207,14 +189,7 @@ def test_sums_over_few_exclusive_rows_keep_their_digits(rng):
     Y[: n // 2, 2] = False
     Y[0, 0] = False
     X[-3:] = X[:1] + 1e-3 * rng.randn(3, 4)
-    base = RandomSubspaceNB(3, 0.5)
-    design = Design.from_rows(base.feature_statistics(X), X)
-    sums = LabelSums.over(Y, None, design.expand(X))
-    only = sums.only(np.array([0]), np.array([1]))
-    assert only.count[0] == 3
-    u = (X[-3:] - design.centre) / design.feature_statistics.floor
-    np.testing.assert_allclose(only.columns[0], np.hstack([u, u**2]).sum(axis=0), rtol=1e-13)
-    assert_equal(base, X, Y, X[::100], Y[::100], tolerance=1e-8)
+    assert_equal(RandomSubspaceNB(3, 0.5), X, Y, X[::100], Y[::100], tolerance=1e-8)
 
 
 def test_variances_are_never_negative(rng):
@@ -225,57 +200,35 @@ def test_variances_are_never_negative(rng):
     assert_equal(RandomSubspaceNB(2, 1.0), X, Y, X[::5], Y[::5], tolerance=1e-8)
 
 
-@pytest.mark.parametrize("far", [1e20, 1e154, 1e300])
+@pytest.mark.parametrize("far", [1e20, 1e300])
 def test_supports_of_far_outliers_are_probabilities(rng, far):
     X, Y = rng.rand(60, 3), rng.rand(60, 4) < 0.4
+    outlier = np.where(np.arange(180).reshape(60, 3) == 16, far, X)
     for limits in LIMITS:
         with patched(limits):
-            learner = closed_form(RandomSubspaceNB(), X, Y)
-            supports = next(learner.supports(np.array([[far, -far, 0.5]]), [slice(0, 3)]))
-            assert ((supports >= 0) & (supports <= 1)).all()
-            outlier = np.where(np.arange(180).reshape(60, 3) == 16, far, X)
-            learner = closed_form(RandomSubspaceNB(), outlier, Y)
-            supports = next(learner.supports(X, [slice(0, 3)]))
-            assert ((supports >= 0) & (supports <= 1)).all()
-
-
-def test_size_of_the_model_depends_on_labels_that_share_rows(rng):
-    Y = np.eye(40, dtype=bool)[rng.randint(40, size=400)]
-    Y[0, :3] = True
-    X = rng.rand(400, 6)
-    design = Design.from_rows(RandomSubspaceNB().feature_statistics(X), X)
-    sums = LabelSums.over(Y, None, design.expand(X))
-    assert sums.labels.columns.shape == (40, 12)
-    assert sums.shared.columns.shape[0] <= 5  # pairs of the labels of one row
+            for rows, queries in ((X, np.array([[far, -far, 0.5]])), (outlier, X)):
+                learner = closed_form(RandomSubspaceNB(), rows, Y)
+                supports = next(learner.supports(queries, [slice(0, 3)]))
+                assert ((supports >= 0) & (supports <= 1)).all()
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
-def test_number_of_threads_does_not_change_supports(rng, is_sparse):
+def test_threads_and_chunks_change_nothing(rng, is_sparse):
     X, Y = mixed(rng, 100), labels(rng, 100)
     if is_sparse:
         X[rng.rand(*X.shape) < 0.93] = 0
         X = sparse.csr_array(X)
+    rows = LabelRows.of(Y)
     for limits in LIMITS:
-        with patched({"naive_bayes.scoring.TILE": 2000, **limits}):
+        with patched({"naive_bayes.likelihood.TILE": 2000, **limits}):
             single, several = (closed_form(BASE, X, Y, n_jobs=n) for n in (1, 3))
-            for a, b in (
-                [next(learner.supports(X, [slice(0, 8)])) for learner in (single, several)],
-                [
-                    learner.decide(X, LabelRows.of(Y), identity_reference)
-                    for learner in (single, several)
-                ],
-            ):
-                np.testing.assert_array_equal(a, b)
-
-
-def test_chunks_of_rows_do_not_change_supports(rng):
-    X, Y = mixed(rng, 100), labels(rng, 100)
-    learner = closed_form(BASE, X, Y)
-    whole = learner.decide(X, LabelRows.of(Y), identity_reference)
-    with config_context(working_memory=0.05):
-        assert len(list(row_chunks(100, learner.sizes[0]))) > 3
-        found = learner.decide(X, LabelRows.of(Y), identity_reference)
-        np.testing.assert_allclose(found, whole, atol=1e-14)
+            with config_context(working_memory=0.05):  # several chunks of rows
+                decisions = [each.decide(X, rows, identity_reference) for each in (single, several)]
+            supports = [next(each.supports(X, [slice(0, 8)])) for each in (single, several)]
+        np.testing.assert_array_equal(*supports)
+        np.testing.assert_array_equal(*decisions)
+        whole = single.decide(X, rows, identity_reference)
+        np.testing.assert_allclose(unfold(decisions[0]), unfold(whole), atol=1e-14)
 
 
 def test_closed_form_is_used_for_exactly_this_base_classifier():
@@ -287,40 +240,3 @@ def test_closed_form_is_used_for_exactly_this_base_classifier():
 
     assert learner(RandomSubspaceNB()) is SubspaceNBPairLearner
     assert learner(Other()) is learner(GaussianNB()) is GenericPairLearner
-
-
-def test_other_number_of_features_raises(small_set):
-    X, Y = small_set
-    clf = PairwiseClassifier().fit(X, Y)
-    with pytest.raises(ValueError, match="X has 3 features, but the pairs were trained with 6"):
-        next(clf.learner_.supports(X[:, :3], [slice(0, 1)]))
-
-
-@pytest.mark.parametrize("virtual", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("missing", [0.0, 0.1])
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_partial_fits_equal_one_fit(rng, is_sparse, missing, weighted, virtual):
-    X, Y, queries = mixed(rng, 200, missing), labels(rng, 200), mixed(rng, 30, missing)
-    X[:100][np.isnan(X[:100])] = 1.0  # missing values occur in later calls only
-    if is_sparse:
-        X[rng.rand(*X.shape) < 0.93] = 0
-        X = sparse.csr_array(X)
-    Y[:150, 1] &= ~Y[:150, 2]  # and so do rows that labels 1 and 2 share
-    weights = rng.choice([0, 0.5, 1], size=200) if weighted else None
-    feature_statistics = BASE.set_params(random_state=0).feature_statistics(X, weights)
-    pairs = label_pairs(9 + virtual)
-
-    def part(rows):
-        weight = {} if weights is None else {"sample_weight": weights[rows]}
-        return TrainingRows(X[rows], Y[rows], {"feature_statistics": feature_statistics, **weight})
-
-    at_once = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0).fit(part(slice(None)), pairs)
-    parts = SubspaceNBPairLearner(BASE, n_jobs=None, seed=0)
-    for rows in (slice(0, 60), slice(60, 150), slice(150, 160), slice(160, 200)):
-        parts.partial_fit(part(rows), pairs)
-    every = [slice(0, 8 + virtual)]
-    expected, ours = (next(learner.supports(queries, every)) for learner in (at_once, parts))
-    np.testing.assert_allclose(ours, expected, atol=1e-10)
-    with pytest.raises(ValueError, match="Y has 3 labels, but the rows of earlier calls had 9"):
-        parts.partial_fit(TrainingRows(X, Y[:, :3], {}), label_pairs(3))

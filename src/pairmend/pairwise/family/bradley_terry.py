@@ -1,24 +1,17 @@
 """BradleyTerryClassifier: two classifiers a pair, merged by a Bradley-Terry model with ties."""
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from pairmend._base import MultiLabelMetaClassifier
-from pairmend._utils.sklearn_private import HasMethods, Interval
-from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
+from pairmend._utils.sklearn_private import Interval
+from pairmend._utils.typing import BoolArray, FloatArray
 from pairmend.kernels.bradley_terry import bradley_terry
-from pairmend.kernels.pairs import label_pairs
-from pairmend.pairwise.family.shared_first import (
-    TwoSupportVoting,
-    rows_of_pair,
-    train_clones,
-)
-from pairmend.pairwise.learners.generic import SmallProblem, predict_models, relevance_problem
+from pairmend.pairwise.family.both_labels import BothLabelsProblems
 
 
-class BradleyTerryClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
+class BradleyTerryClassifier(BothLabelsProblems):
     """Multi-label classification by two classifiers a pair and a Bradley-Terry model.
 
     For each pair of labels, one classifier separates rows with the first label, with or without the
@@ -44,7 +37,7 @@ class BradleyTerryClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
 
     Attributes
     ----------
-    models_ : list of tuples of classifiers
+    models_ : list of lists of classifiers
         The trained classifiers of each pair: two, or one if no row has both labels and for
         the pairs with the virtual label.
     pairs_ : ndarray of shape (n_pairs, 2)
@@ -102,16 +95,12 @@ class BradleyTerryClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit"]), None],
+        **BothLabelsProblems._parameter_constraints,
         "prior": [Interval(Real, 0, None, closed="neither")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
     }
 
     prediction_parameters: ClassVar[tuple[str, ...]] = ("prior",)
     """Parameters that take effect at prediction: changing them needs no new fit."""
-
-    models_: list[tuple[Any, ...]]
 
     def __init__(
         self,
@@ -121,42 +110,20 @@ class BradleyTerryClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
-        self.estimator = estimator
+        super().__init__(estimator, n_jobs=n_jobs, random_state=random_state)
         self.prior = prior
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
-    def _fit_rows(
-        self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
-    ) -> dict[str, Any]:
-        pairs = label_pairs(Y.shape[1] + 1)
-        problems, pair_of = [], []
-        for number, pair in enumerate(pairs):
-            if pair[1] == Y.shape[1]:
-                problems.append(relevance_problem(Y, pair[0]))
-                pair_of.append(number)
-                continue
-            rows, first, second = rows_of_pair(Y, pair)
-            name = f"one of the pair of labels number {pair[0]} and {pair[1]}"
-            for target in [first, second] if (first & second).any() else [first]:
-                problems.append(SmallProblem(name, rows, target.astype(int)))
-                pair_of.append(number)
-        models: list[tuple[Any, ...]] = [()] * len(pairs)
-        trained = train_clones(self, X, problems, fit_params)
-        for number, model in zip(pair_of, trained, strict=True):
-            models[number] += (model,)
-        return {"models_": models, "pairs_": pairs}
+    def _problems(self, first: BoolArray, second: BoolArray) -> list[tuple[str, Any, Any]]:
+        targets = [first, second] if (first & second).any() else [first]
+        rows = np.flatnonzero(first | second)
+        return [("one of the pair", rows, target[rows].astype(int)) for target in targets]
 
-    def _supports(self, X: MatrixLike) -> FloatArray:
-        flat = [model for own in self.models_ for model in own]
-        proba = predict_models(flat, X, n_jobs=self.n_jobs)
-        start = np.cumsum([0, *(len(own) for own in self.models_)])
-        first, last = start[:-1], start[1:] - 1
+    def _combine(self, *probabilities: FloatArray) -> tuple[FloatArray, FloatArray]:
         # Without common rows, the probability of the second label is that of not the first.
-        alone = first == last
-        second = np.where(alone, proba[:, last, 0], proba[:, last, 1])
-        return np.stack([proba[:, first, 1], second], axis=2)
+        first, last = probabilities[0], probabilities[-1]
+        return first[:, 1], last[:, 0] if len(probabilities) == 1 else last[:, 1]
 
-    def _merge(self, X: MatrixLike, outcomes: FloatArray) -> FloatArray:
-        strengths, _ = bradley_terry(outcomes[:, :-1, :-1], outcomes[:, :-1, -1], prior=self.prior)
+    def _merge(self, supports_against: FloatArray) -> FloatArray:
+        wins_or_ties, against_virtual = supports_against[:, :-1, :-1], supports_against[:, :-1, -1]
+        strengths, _ = bradley_terry(wins_or_ties, against_virtual, prior=self.prior)
         return strengths / (1 + strengths)

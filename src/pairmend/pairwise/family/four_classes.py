@@ -1,21 +1,17 @@
 """FourClassPairsClassifier: four classes a pair, combined with binary relevance."""
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from pairmend._base import MultiLabelMetaClassifier
-from pairmend._utils.arrays import check_features
-from pairmend._utils.sklearn_private import HasMethods, Interval
-from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
-from pairmend.kernels.pairs import label_pairs, round_scores
-from pairmend.pairwise.family.shared_first import TwoSupportVoting, train_clones
-from pairmend.pairwise.learners.generic import SmallProblem, predict_models, relevance_problem
+from pairmend._utils.sklearn_private import Interval
+from pairmend._utils.typing import BoolArray, FloatArray
+from pairmend.kernels.pairs import round_scores
+from pairmend.pairwise.family.both_labels import BothLabelsProblems
 
 
-class FourClassPairsClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
+class FourClassPairsClassifier(BothLabelsProblems):
     """Multi-label classification by four classes a pair, combined with binary relevance.
 
     For each pair of labels, a classifier separates four classes of rows: with neither label, with
@@ -39,12 +35,10 @@ class FourClassPairsClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
 
     Attributes
     ----------
-    relevance_models_ : list of classifiers
-        Binary classifiers of the labels.
-    pair_models_ : list of classifiers
-        Classifiers of the four classes, for each pair.
+    models_ : list of lists of classifiers
+        The trained classifier of each pair: of four classes, or of a label against its absence.
     pairs_ : ndarray of shape (n_pairs, 2)
-        Indices of the labels of each pair.
+        Indices of the labels of each pair; the absence of a label has the index ``n_labels``.
     classes_ : ndarray of shape (n_labels,)
         Names of the labels; after a fit on 1-D classes, the classes.
     multilabel_ : bool
@@ -91,18 +85,14 @@ class FourClassPairsClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit"]), None],
+        **BothLabelsProblems._parameter_constraints,
         "pair_weight": [Interval(Real, 0, 1, closed="both")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
     }
 
     prediction_parameters: ClassVar[tuple[str, ...]] = ("pair_weight",)
     """Parameters that take effect at prediction: changing them needs no new fit."""
 
-    has_virtual_label: ClassVar[bool] = False
-    relevance_models_: list[Any]
-    pair_models_: list[Any]
+    n_classes = 4
 
     def __init__(
         self,
@@ -112,57 +102,23 @@ class FourClassPairsClassifier(TwoSupportVoting, MultiLabelMetaClassifier):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
-        self.estimator = estimator
+        super().__init__(estimator, n_jobs=n_jobs, random_state=random_state)
         self.pair_weight = pair_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
-    def pair_classes(self, X: MatrixLike) -> FloatArray:
-        """Return the probabilities of each pair's four kinds of rows.
+    def _problems(self, first: BoolArray, second: BoolArray) -> list[tuple[str, Any, Any]]:
+        return [("the four classes", np.arange(len(first)), first + 2 * second)]
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_pairs, 4)
-            Neither label, the first alone, the second alone, both.
-        """
-        check_is_fitted(self)
-        return self._predict_pairs(check_features(self, X))
-
-    def _fit_rows(
-        self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
-    ) -> dict[str, Any]:
-        n_labels, pairs = Y.shape[1], label_pairs(Y.shape[1])
-        problems = [relevance_problem(Y, label) for label in range(n_labels)]
-        for i, j in pairs:
-            kinds = Y[:, i] + 2 * Y[:, j]
-            name = f"the four classes of labels number {i} and {j}"
-            problems.append(SmallProblem(name, np.arange(len(Y)), kinds, n_classes=4))
-        models = train_clones(self, X, problems, fit_params)
-        return {
-            "relevance_models_": models[:n_labels],
-            "pair_models_": models[n_labels:],
-            "pairs_": pairs,
-        }
-
-    def _supports(self, X: MatrixLike) -> FloatArray:
-        classes = self._predict_pairs(X)
-        both = classes[..., 3]
+    def _combine(self, *probabilities: FloatArray) -> tuple[FloatArray, FloatArray]:
+        _, first, second, both = probabilities[0].T
         # Sums of probabilities may exceed 1 by rounding.
-        return np.minimum(np.stack([classes[..., 1] + both, classes[..., 2] + both], axis=-1), 1.0)
+        return np.minimum(first + both, 1), np.minimum(second + both, 1)
 
-    def _merge(self, X: MatrixLike, supports_against: FloatArray) -> FloatArray:
-        relevance = predict_models(self.relevance_models_, X, n_jobs=self.n_jobs)[..., 1]
-        if len(self.classes_) == 1:
+    def _merge(self, supports_against: FloatArray) -> FloatArray:
+        relevance, of_pairs = supports_against[:, :-1, -1], supports_against[:, :-1, :-1]
+        n_others = of_pairs.shape[1] - 1
+        if n_others == 0:
             return relevance
-        means = supports_against.sum(axis=2) / (len(self.classes_) - 1)
+        means = of_pairs.sum(axis=2) / n_others
         scores = (1 - self.pair_weight) * relevance + self.pair_weight * means
         # Rounding keeps ties, and sums of probabilities at most 1.
         return np.minimum(round_scores(scores), 1.0)
-
-    def _predict_pairs(self, X: MatrixLike) -> FloatArray:
-        return predict_models(self.pair_models_, X, n_classes=4, n_jobs=self.n_jobs)

@@ -2,19 +2,17 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from pairmend._utils.classifiers import class_probabilities, seed_estimator
-from pairmend._utils.sklearn_private import StrOptions, count_rows
-from pairmend._utils.training import Target, check_target, unit_weight
+from pairmend._utils.classifiers import seed_estimator
+from pairmend._utils.sklearn_private import StrOptions
+from pairmend._utils.training import Target, check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.baselines import BinaryRelevance
-from pairmend.kernels.confusion import (
+from pairmend.kernels.pairs import (
     class_confusion,
     correct,
     correct_classes,
@@ -22,9 +20,8 @@ from pairmend.kernels.confusion import (
     label_confusion,
 )
 from pairmend.kernels.rrc import CLASS_REFERENCES, REFERENCES, decide, fold_rounded
-from pairmend.pairwise.corrected import LocallyCorrected
-from pairmend.pairwise.learners.generic import ConstantClassifier
-from pairmend.pairwise.voting import Blocks, TrainingInput
+from pairmend.pairwise.learners.generic import SmallProblem, predict_models, train_problems
+from pairmend.pairwise.voting import Blocks, LocallyCorrected, TrainingInput
 
 
 class CorrectedWithoutPairs(LocallyCorrected):
@@ -104,7 +101,7 @@ class CorrectedBinaryRelevance(CorrectedWithoutPairs):
     neighbourhood : neighbourhood, default=None
         Weights of the validation rows around a row. None means
         ``GaussianNeighbourhood(beta=1.0)``.
-    reference : {"beta", "constrained", "identity", "crisp"}, default="beta"
+    reference : {"beta", "identity", "crisp"}, default="beta"
         The probability of deciding for the label as a function of its support; see
         :class:`~pairmend.CorrectedPairwiseClassifier`.
     n_jobs : int, default=None
@@ -175,14 +172,6 @@ class CorrectedBinaryRelevance(CorrectedWithoutPairs):
         return correct(REFERENCES[self._reference](supports), confusion)
 
 
-@dataclass(frozen=True)
-class ClassModel:
-    """A base classifier trained on some rows, or constant shares if all are of one class."""
-
-    classifier: Any
-    seen: IntArray  # indices of its classes, in its own order
-
-
 class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
     """Multiclass classification corrected by local fuzzy confusion matrices.
 
@@ -214,8 +203,8 @@ class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
 
     Attributes
     ----------
-    learner_ : ClassModel
-        The trained base classifier, as ``learner_.classifier``.
+    learner_ : classifier
+        The trained base classifier, of the numbers of the classes.
     neighbourhood_ : neighbourhood
         The fitted neighbourhood.
     train_indices_, validation_indices_ : ndarray of int
@@ -276,14 +265,19 @@ class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
         return target
 
     def _train(self, data: TrainingInput, rows: Any, parts: list[IntArray]) -> Iterator[Any]:
-        base, classes = seed_estimator(data.base, data.seed), data.target.classes
-        yield from Parallel(n_jobs=self.n_jobs)(
-            delayed(_train_classes)(base, rows.take(part), classes) for part in parts
-        )
+        base, n_classes = seed_estimator(data.base, data.seed), len(data.target.classes)
+
+        def calls() -> Iterator[Any]:
+            for own in map(rows.take, parts):
+                y = own.Y.argmax(axis=1)
+                problem = SmallProblem("the classes", np.arange(len(y)), y, n_classes)
+                yield delayed(train_problems)(base, own.X, [problem], own.fit_params, n_jobs=None)
+
+        for (model,) in Parallel(n_jobs=self.n_jobs)(calls()):
+            yield model
 
     def _supports(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
-        supports = np.zeros((count_rows(X), n_labels))
-        supports[:, model.seen] = class_probabilities(model.classifier, X)
+        supports = predict_models([model], X, n_classes=n_labels, n_jobs=None)[:, 0]
         total = supports.sum(axis=1, keepdims=True)
         return np.where(total > 0, supports / np.where(total > 0, total, 1), 1 / n_labels)
 
@@ -295,13 +289,3 @@ class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
 
     def _correct(self, supports: FloatArray, confusion: FloatArray) -> FloatArray:
         return correct_classes(CLASS_REFERENCES[self._reference](supports), confusion)
-
-
-def _train_classes(base: Any, rows: Any, classes: np.ndarray[Any, Any]) -> ClassModel:
-    weights = rows.fit_params.get("sample_weight", np.ones(len(rows.Y)))
-    counts = weights @ rows.Y / unit_weight(weights)
-    if np.count_nonzero(counts) == 1:
-        return ClassModel(ConstantClassifier.from_counts(counts), np.arange(len(counts)))
-    y = classes[rows.Y.argmax(axis=1)]
-    classifier = clone(base, safe=False).fit(rows.X, y, **rows.fit_params)
-    return ClassModel(classifier, np.searchsorted(classes, classifier.classes_))

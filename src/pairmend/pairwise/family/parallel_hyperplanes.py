@@ -7,20 +7,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 from sklearn.utils.parallel import Parallel, delayed
 
-from pairmend._utils.arrays import check_magnitude, check_training_rows, refuse_arrays
-from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
-from pairmend._utils.training import check_row_weights, check_target, relative_weights
+from pairmend._utils.sklearn_private import Interval, StrOptions
+from pairmend._utils.training import relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
-from pairmend.frames.columns import require_numbers
-from pairmend.kernels.pairs import label_pairs
 from pairmend.kernels.parallel_hyperplanes import fit_parallel_hyperplanes
-from pairmend.pairwise.family.shared_first import TwoSupportVoting
+from pairmend.pairwise.family.both_labels import BothLabelsVoting
+from pairmend.pairwise.voting import NumericVoting, TrainingInput, numeric_rows
 
 
-class ParallelHyperplanesSVM(TwoSupportVoting):
+class ParallelHyperplanesSVM(NumericVoting, BothLabelsVoting):
     """Multi-label classification by linear machines with two parallel hyperplanes a pair.
 
     For each pair of labels one direction is learnt along which rows with the second label alone,
@@ -134,7 +131,6 @@ class ParallelHyperplanesSVM(TwoSupportVoting):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
-    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: TargetLike, sample_weight: Any = None) -> Self:
         """Learn directions and thresholds of all pairs.
 
@@ -154,22 +150,15 @@ class ParallelHyperplanesSVM(TwoSupportVoting):
         -------
         self
         """
-        refuse_arrays(X, f"{type(self).__name__}.fit")
-        X = check_training_rows(X)
-        require_numbers(X, type(self).__name__)
-        target = check_target(self, X, y, min_labels=1)
-        weights = check_row_weights(sample_weight, X)
-        present = np.flatnonzero(weights > 0)
-        costs = relative_weights(weights[present])
-        fitted = self._fit_rows(_numbers(X)[present], target.Y[present], costs)
-        return self._set_fitted(X, target, **fitted)
+        return super().fit(X, y, sample_weight=sample_weight)
 
-    def _fit_rows(self, X: Matrix, Y: BoolArray, weights: FloatArray) -> dict[str, Any]:
-        pairs = label_pairs(Y.shape[1] + 1)
-        with_virtual = np.column_stack([Y, np.zeros(len(Y), dtype=bool)])
+    def _fit_rows(self, data: TrainingInput, rows: Any) -> Self:
+        present, pairs = rows.take(np.flatnonzero(data.row_weights > 0)), data.pairs
+        X = numeric_rows(present.X, type(self).__name__)
+        costs = relative_weights(present.fit_params["sample_weight"]) * self.C
+        with_virtual = np.column_stack([present.Y, np.zeros(len(present.Y), dtype=bool)])
         found = Parallel(n_jobs=self.n_jobs)(
-            delayed(_train)(X, with_virtual, pair, weights * self.C, self.tol, self.max_iter)
-            for pair in pairs
+            delayed(_train)(X, with_virtual, pair, costs, self.tol, self.max_iter) for pair in pairs
         )
         directions, thresholds, converged, n_iter = zip(*found, strict=True)
         if not all(converged):
@@ -177,30 +166,16 @@ class ParallelHyperplanesSVM(TwoSupportVoting):
                 f"The training of {len(pairs) - sum(converged)} of {len(pairs)} pairs did not "
                 f"converge in {self.max_iter} steps. Scale the features, or raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
-        return {
-            "coef_": np.array(directions),
-            "thresholds_": np.array(thresholds),
-            "n_iter_": max(n_iter),
-            "pairs_": pairs,
-        }
+        fitted = {"coef_": np.array(directions), "thresholds_": np.array(thresholds)}
+        fitted |= {"n_iter_": max(n_iter), "pairs_": pairs}
+        return self._set_fitted(data.X, data.target, **fitted)
 
     def _supports(self, X: MatrixLike) -> FloatArray:
-        along = (_numbers(X) @ self.coef_.T)[:, :, np.newaxis]
+        along = (numeric_rows(X, type(self).__name__) @ self.coef_.T)[:, :, np.newaxis]
         beyond = np.where(np.isnan(self.thresholds_), 0.0, (along - self.thresholds_) * [1.0, -1.0])
         return np.asarray((1 + np.sign(beyond)) / 2 if self.voting == "votes" else expit(beyond))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _numbers(X: MatrixLike) -> Matrix:
-    numbers = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
-    check_magnitude(numbers)
-    return numbers
 
 
 def _train(

@@ -1,42 +1,28 @@
 """PairwisePerceptrons: multi-label pairwise perceptrons, trained row by row."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.utils import check_array
 
-from pairmend._utils.arrays import (
-    check_features,
-    check_magnitude,
-    check_training_rows,
-    refuse_arrays,
+from pairmend._utils.sklearn_private import Interval, fit_context
+from pairmend._utils.training import unit_weight
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
+from pairmend.kernels.pairs import pairs_of
+from pairmend.pairwise.learners import PairLearner
+from pairmend.pairwise.voting import (
+    NumericVoting,
+    PairwiseVoting,
+    TrainingInput,
+    TrainingRows,
+    numeric_rows,
 )
-from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
-from pairmend._utils.training import (
-    Target,
-    check_further_target,
-    check_row_weights,
-    check_target,
-    unit_weight,
-)
-from pairmend._utils.typing import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Matrix,
-    MatrixLike,
-    TargetLike,
-)
-from pairmend.frames.columns import require_numbers
-from pairmend.kernels.pairs import label_pairs, pairs_of
-from pairmend.pairwise.voting import PairwiseVoting, TrainingInput
 
 
-class PerceptronPairLearner:
+class PerceptronPairLearner(PairLearner):
     """A perceptron for each pair of labels, all trained together.
 
     A row trains the pairs of each of its labels with each label that it lacks, and, with a virtual
@@ -44,60 +30,49 @@ class PerceptronPairLearner:
     perceptrons that misclassify the row are updated. The result equals that of a separate
     perceptron for each pair trained on the same rows in the same order.
 
-    The last of `n_labels` is the virtual label if `has_virtual`. With `average`, weights are
-    averaged over all rows that a pair was trained on. `unit` is the weight that counts as one row
-    in smoothed shares. Weights are stored `by_feature`, which suits sparse rows, or by pair, which
-    suits dense ones.
+    With `average`, weights are averaged over all rows that a pair
+    was trained on. Weights are stored by feature if the first rows are sparse, else by pair.
     """
 
-    def __init__(
-        self,
-        n_labels: int,
-        n_features: int,
-        *,
-        has_virtual: bool = False,
-        fit_intercept: bool = True,
-        average: bool = False,
-        dtype: str = "float64",
-        unit: float = 1.0,
-        by_feature: bool = False,
-    ):
-        self.has_virtual, self.by_feature = has_virtual, by_feature
-        self.fit_intercept = fit_intercept
-        self.dtype, self.n_labels, self.n_features = dtype, n_labels, n_features
-        self.unit = unit
-        self._pairs = label_pairs(n_labels)
-        shape = (len(self._pairs), n_features + fit_intercept)
-        order: Any = "F" if by_feature else "C"
-        # Weights; for averages, also each update times the number of rows before it.
-        self._stores = [np.zeros(shape, dtype=dtype, order=order) for _ in range(1 + average)]
-        self._seen = np.zeros(len(self._pairs), dtype=np.int64)
-        self._mass = np.zeros(n_labels * n_labels)
+    n_wrong = 0
+    """Number of misclassifications in the last pass."""
 
-        first, second = self._pairs.T
+    def __init__(self, *, fit_intercept: bool, average: bool):
+        self.fit_intercept, self.average = fit_intercept, average
+
+    def fit(self, rows: Any, pairs: IntArray, owner: Any = None) -> Self:
+        """Update all pairs, which are 0 before, with one row after another."""
+        self._pairs, self.n_labels = pairs, int(pairs[-1, 1]) + 1
+        n_labels, (first, second) = self.n_labels, pairs.T
+        X = self._extend(rows.X)
+        self.has_virtual, self.by_feature = rows.Y.shape[1] < n_labels, sparse.issparse(X)
+        self.unit = unit_weight(rows.fit_params["sample_weight"])
+        shape, order = (len(pairs), X.shape[1]), "CF"[self.by_feature]
+        # Weights; for averages, also each update times the number of rows before it.
+        zeros: Any = np.zeros
+        self._stores = [zeros(shape, order=order) for _ in range(1 + self.average)]
+        self._seen, self._mass = np.zeros(len(pairs), dtype=np.int64), np.zeros(n_labels**2)
         number = np.zeros((n_labels, n_labels), dtype=np.intp)
         number[first, second] = number[second, first] = np.arange(len(first))
         self._number = number.ravel()
-        self._side = np.sign(np.subtract.outer(-np.arange(n_labels), -np.arange(n_labels)))
-        self._side = self._side.astype(dtype).ravel()
+        labels = np.arange(n_labels)
+        self._side = np.sign(labels - labels[:, np.newaxis]).astype(np.float64).ravel()
+        return self.partial_fit(rows)
 
     @property
     def sizes(self) -> tuple[int, int]:
         """Number of floats that a row, and a pair, need in prediction, without supports."""
         return self._stores[0].shape[1], 0
 
-    def partial_fit(self, X: Matrix, Y: BoolArray, weights: FloatArray) -> int:
-        """Update all pairs with one row after another; return the number of misclassifications.
-
-        Y is without the virtual label; the update by each row is multiplied by its weight, above 0.
-        """
-        rows = self._extend(X)
+    def partial_fit(self, given: Any) -> Self:
+        """Update all pairs by further `TrainingRows`; the weight of a row multiplies its steps."""
+        rows = self._extend(given.X)
         if self.by_feature != sparse.issparse(rows):
             rows = sparse.csr_array(rows) if self.by_feature else rows.toarray()
         # By feature, weights are one long array with the pairs of one feature after another.
         stores = [each.ravel("F") if self.by_feature else each for each in self._stores]
-        n_wrong = 0
-        for row, (row_labels, weight) in enumerate(zip(Y, weights.tolist(), strict=True)):
+        weights, self.n_wrong = given.fit_params["sample_weight"].tolist(), 0
+        for row, (row_labels, weight) in enumerate(zip(given.Y, weights, strict=True)):
             cells = self._trained_cells(row_labels)
             if not len(cells):
                 continue
@@ -114,10 +89,10 @@ class PerceptronPairLearner:
             step = np.multiply.outer(side[wrong] * weight, values)
             stores[0][place[wrong]] += step
             for drift in stores[1:]:
-                step *= (self._seen[pair[wrong]] - 1).astype(self.dtype)[:, np.newaxis]
+                step *= (self._seen[pair[wrong]] - 1.0)[:, np.newaxis]
                 drift[place[wrong]] += step
-            n_wrong += len(wrong)
-        return n_wrong
+            self.n_wrong += len(wrong)
+        return self
 
     def supports(self, X: Matrix, blocks: Iterable[slice]) -> Iterator[FloatArray]:
         """Yield the supports for the first labels of blocks of pairs, (n, block) each.
@@ -146,7 +121,7 @@ class PerceptronPairLearner:
     def averaged(self, block: slice = slice(None)) -> FloatArray:
         """Return the weights used in prediction, the intercept last, (n_pairs, ...)."""
         weights, *drift = (store[block] for store in self._stores)
-        seen = np.maximum(self._seen[block], 1).astype(self.dtype)[:, np.newaxis]
+        seen = np.maximum(self._seen[block], 1.0)[:, np.newaxis]
         return weights - drift[0] / seen if drift else weights
 
     def _trained_cells(self, row_labels: BoolArray) -> IntArray:
@@ -158,17 +133,16 @@ class PerceptronPairLearner:
             return cells
         return np.concatenate([cells, (self.n_labels - 1) * self.n_labels + losers])
 
-    def _extend(self, X: Matrix) -> Any:
-        """Return rows in the weights' precision, with a column of ones for the intercept."""
-        if sparse.issparse(X):
-            X = sparse.csr_array(X, dtype=self.dtype)
-            one = sparse.csr_array(np.ones((X.shape[0], int(self.fit_intercept)), dtype=self.dtype))
-            return sparse.hstack([X, one], format="csr")
-        one = np.ones((len(X), int(self.fit_intercept)))
-        return np.hstack([X, one]).astype(self.dtype, copy=False)
+    def _extend(self, X: MatrixLike) -> Any:
+        """Return rows of numbers with a column of ones for the intercept."""
+        numbers = numeric_rows(X, "PairwisePerceptrons")
+        one = np.ones((numbers.shape[0], int(self.fit_intercept)))
+        if sparse.issparse(numbers):
+            return sparse.hstack([sparse.csr_array(numbers), sparse.csr_array(one)], format="csr")
+        return np.hstack([numbers, one])
 
 
-class PairwisePerceptrons(PairwiseVoting):
+class PairwisePerceptrons(NumericVoting, PairwiseVoting):
     """Multi-label classification by a vote of perceptrons, one for each pair of labels.
 
     A row updates the perceptrons of all pairs of a label it has and a label it has not, and is not
@@ -197,8 +171,6 @@ class PairwisePerceptrons(PairwiseVoting):
     threshold : float, default=0.5
         Labels with a score above it are predicted; 0.5 is the score of the virtual label. Not used
         after a fit on 1-D classes.
-    dtype : {"float64", "float32"}, default="float64"
-        Precision of the weights and of supports.
     random_state : int, RandomState or None, default=None
         Shuffles the rows.
 
@@ -275,13 +247,11 @@ class PairwisePerceptrons(PairwiseVoting):
         "shuffle": ["boolean"],
         "average": ["boolean"],
         "fit_intercept": ["boolean"],
-        "dtype": [StrOptions({"float64", "float32"})],
     }
 
     prediction_parameters: ClassVar[tuple[str, ...]] = ("voting", "threshold")
     """Parameters that take effect at prediction: changing them needs no new fit."""
 
-    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {}  # there is no base classifier
     learner_: Any
 
     def __init__(
@@ -294,7 +264,6 @@ class PairwisePerceptrons(PairwiseVoting):
         fit_intercept: bool = True,
         voting: str = "votes",
         threshold: float = 0.5,
-        dtype: str = "float64",
         random_state: int | np.random.RandomState | None = None,
     ):
         self.calibration_label = calibration_label
@@ -304,7 +273,6 @@ class PairwisePerceptrons(PairwiseVoting):
         self.fit_intercept = fit_intercept
         self.voting = voting
         self.threshold = threshold
-        self.dtype = dtype
         self.random_state = random_state
 
     @property
@@ -319,7 +287,6 @@ class PairwisePerceptrons(PairwiseVoting):
             return np.zeros(len(self.pairs_))
         return self.learner_.averaged()[:, -1]
 
-    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: TargetLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit all pairs with `max_iter` passes over the rows.
 
@@ -338,20 +305,21 @@ class PairwisePerceptrons(PairwiseVoting):
         -------
         self
         """
-        refuse_arrays(X, f"{type(self).__name__}.fit")
-        X = check_training_rows(X)
-        target = check_target(self, X, y, min_labels=self._min_labels)
-        problem, numbers = self._read(X, target, sample_weight)
-        learner, weights = self._new_perceptrons(problem, numbers), problem.row_weights
-        rows = np.flatnonzero(weights > 0)
-        n_iter = 0
-        while n_iter < self.max_iter:
-            n_iter += 1
-            order = problem.rng.permutation(rows) if self.shuffle else rows
-            n_wrong = learner.partial_fit(numbers[order], target.Y[order], weights[order])
-            if not n_wrong and not self.average:
+        return super().fit(X, y, sample_weight=sample_weight)
+
+    def _fit_rows(self, data: TrainingInput, rows: Any) -> Self:
+        learner: Any = self._new_learner(data)
+        present = np.flatnonzero(data.row_weights > 0)
+        for n_iter in range(1, self.max_iter + 1):
+            order = data.rng.permutation(present) if self.shuffle else present
+            chosen = rows.take(order)
+            learner = (
+                learner.fit(chosen, data.pairs) if n_iter == 1 else learner.partial_fit(chosen)
+            )
+            if not learner.n_wrong and not self.average:
                 break
-        return self._set_fitted(X, target, pairs_=problem.pairs, learner_=learner, n_iter_=n_iter)
+        fitted = {"pairs_": data.pairs, "learner_": learner, "n_iter_": n_iter}
+        return self._set_fitted(data.X, data.target, **fitted)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -380,51 +348,14 @@ class PairwisePerceptrons(PairwiseVoting):
         -------
         self
         """
-        refuse_arrays(X, f"{type(self).__name__}.partial_fit")
-        X = check_training_rows(X)
-        target = check_further_target(self, X, y, classes, min_labels=self._min_labels)
+        data = self._check_partial_fit(X, y, classes, {"sample_weight": sample_weight})
+        rows = TrainingRows(data.X, data.target.Y, data.fit_params)
+        rows = rows.take(np.flatnonzero(data.row_weights > 0))
         if hasattr(self, "learner_"):
-            X = check_features(self, X)
-        problem, numbers = self._read(X, target, sample_weight)
-        if not hasattr(self, "learner_"):
-            learner = self._new_perceptrons(problem, numbers)
-            self._set_fitted(X, target, pairs_=problem.pairs, learner_=learner, n_iter_=1)
-        rows = np.flatnonzero(problem.row_weights > 0)
-        self.learner_.partial_fit(numbers[rows], target.Y[rows], problem.row_weights[rows])
-        return self
+            self.learner_.partial_fit(rows)
+            return self
+        learner = self._new_learner(data).fit(rows, data.pairs)
+        return self._set_fitted(data.X, data.target, pairs_=data.pairs, learner_=learner, n_iter_=1)
 
-    def _read(
-        self, X: MatrixLike, target: Target, sample_weight: ArrayLike | None
-    ) -> tuple[TrainingInput, Matrix]:
-        weights = check_row_weights(sample_weight, X)
-        require_numbers(X, type(self).__name__)
-        return self._training_input(X, target, {}, weights), self._numbers(X, self.dtype)
-
-    def _numbers(self, X: MatrixLike, dtype: str) -> Any:
-        numbers = check_array(X, accept_sparse="csr", dtype=dtype, estimator=self, input_name="X")
-        check_magnitude(numbers, dtype)
-        return numbers
-
-    def _new_perceptrons(self, problem: TrainingInput, numbers: Matrix) -> PerceptronPairLearner:
-        return PerceptronPairLearner(
-            len(problem.target.classes) + self.has_virtual_label,
-            numbers.shape[1],
-            has_virtual=self.has_virtual_label,
-            fit_intercept=self.fit_intercept,
-            average=self.average,
-            dtype=self.dtype,
-            unit=unit_weight(problem.row_weights),
-            by_feature=not isinstance(numbers, np.ndarray),
-        )
-
-    def _check_predict(self, X: MatrixLike) -> Any:
-        return self._numbers(super()._check_predict(X), self.learner_.dtype)
-
-    @property
-    def _digits(self) -> int:
-        return 12 if self.learner_.dtype == "float64" else 6
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _new_learner(self, data: TrainingInput) -> PairLearner:
+        return PerceptronPairLearner(fit_intercept=self.fit_intercept, average=self.average)

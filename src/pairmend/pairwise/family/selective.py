@@ -14,7 +14,7 @@ from pairmend._utils.arrays import take_rows
 from pairmend._utils.computing import batches, row_chunks
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend.kernels.pairs import vote
+from pairmend.kernels.rrc import vote
 from pairmend.pairwise.learners.generic import GenericPairLearner
 from pairmend.pairwise.voting import PairwiseVoting
 

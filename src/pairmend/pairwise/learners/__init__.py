@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Self
 
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
-from pairmend.kernels.confusion import ValidationDecisions
-from pairmend.kernels.pairs import LabelRows
+from pairmend.kernels.pairs import LabelRows, ValidationDecisions
 
 
 class PairLearner(ABC):

@@ -17,13 +17,11 @@ from pairmend._utils.computing import batches, lazy
 from pairmend._utils.progress import report
 from pairmend._utils.training import unit_weight, without_negligible
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend.kernels.confusion import ValidationDecisions
-from pairmend.kernels.pairs import LabelRows, pairs_between
+from pairmend.kernels.pairs import LabelRows, ValidationDecisions, pairs_between
 from pairmend.kernels.rrc import decide, fold
-from pairmend.naive_bayes.design_matrix import MAX_DISTANCE, Design
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.naive_bayes.feature_statistics import DistinctValues, FeatureStatistics
-from pairmend.naive_bayes.scoring import SMALLEST
+from pairmend.naive_bayes.features import MAX_DISTANCE, Design, DistinctValues, FeatureStatistics
+from pairmend.naive_bayes.likelihood import SMALLEST
 from pairmend.pairwise.learners import PairLearner
 
 MAX_SINGLE_DISTANCE = 1e15
@@ -408,7 +406,7 @@ def _mean_logistic(against: Array, xp: Any) -> Array:
 
 
 def _folded_mean_logistic(against: Array, space: Namespace) -> Array:
-    """Return the same, folded: see `naive_bayes.scoring.folded_mean_logistic`."""
+    """Return the same, folded: see `naive_bayes.likelihood.folded_mean_logistic`."""
     xp = space.xp
     side = 1 - 2 * xp.astype(against[0, ...] < 0, against.dtype)
     against *= side

@@ -116,27 +116,22 @@ def predict_models(
     return np.stack(probabilities, axis=1)
 
 
-def _predict(model: Any, X: MatrixLike, n_classes: int) -> FloatArray:
-    probabilities = np.zeros((count_rows(X), n_classes))
-    probabilities[:, np.asarray(model.classes_, dtype=np.int64)] = class_probabilities(model, X)
-    return probabilities
+def _predict(model: Any, X: MatrixLike, n_classes: int = 2) -> FloatArray:
+    """Return the probabilities of classes 0 to n_classes - 1.
 
-
-def _predict_support(model: Any, X: MatrixLike) -> FloatArray:
-    """Return the support of a pair's classifier for the pair's first label, class 1.
-
-    Without ``predict_proba`` the support is 1 or 0, the prediction. Pairwise classifiers that need
+    Without ``predict_proba`` the prediction has the probability 1. Classifiers that need
     probabilities reject such a base classifier before training.
     """
+    found = np.zeros((count_rows(X), n_classes))
     try:
-        if not hasattr(model, "predict_proba"):
-            return np.asarray(model.predict(X) == 1, dtype=np.float64)
-        probabilities = class_probabilities(model, X)
+        if hasattr(model, "predict_proba"):
+            found[:, np.asarray(model.classes_, dtype=np.int64)] = class_probabilities(model, X)
+        else:
+            found[np.arange(len(found)), model.predict(X)] = 1
     except Exception as error:
         error.add_note("while predicting with the classifier of a pair of labels")
         raise
-    first = list(model.classes_).index(1)
-    return probabilities[:, first]
+    return found
 
 
 class GenericPairLearner(PairLearner):
@@ -179,14 +174,11 @@ class GenericPairLearner(PairLearner):
         X = self._encoded(X)
         for labels in blocks:
             block = pairs_of(labels, int(self._pairs[-1, 1]) + 1)
-            supports = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(_predict_support)(model, X) for model in self.models_[block]
-            )
-            yield np.stack(supports, axis=1)
+            yield predict_models(self.models_[block], X, n_jobs=self.n_jobs)[..., 1]
 
     def support_of(self, X: MatrixLike, pair: int) -> FloatArray:
         """Return the support of one pair for its first label."""
-        return _predict_support(self.models_[pair], self._encoded(X))
+        return _predict(self.models_[pair], self._encoded(X))[:, 1]
 
     def decide(
         self, X: MatrixLike, label_rows: LabelRows, reference: Callable[..., FloatArray]
@@ -211,7 +203,7 @@ class GenericPairLearner(PairLearner):
 
 
 def _predict_support_at(model: Any, X: MatrixLike, rows: IntArray) -> tuple[IntArray, FloatArray]:
-    return rows, _predict_support(model, take_rows(X, rows))
+    return rows, _predict(model, take_rows(X, rows))[:, 1]
 
 
 def _problems(Y: BoolArray, pairs: IntArray) -> Iterator[SmallProblem]:

@@ -1,7 +1,6 @@
 """RandomSubspaceNB for all pairs at once, in closed form."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,21 +9,20 @@ from pairmend._utils.arrays import by_density
 from pairmend._utils.classifiers import seed_estimator
 from pairmend._utils.computing import batches, in_threads, row_chunks, thread_count
 from pairmend._utils.progress import report
-from pairmend._utils.training import check_sample_weight, unit_weight
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.kernels.rrc import decide, fold
-from pairmend.naive_bayes.design_matrix import Design
-from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
-from pairmend.naive_bayes.scoring import (
+from pairmend.naive_bayes.estimator import RandomSubspaceNB, positive_rows, read_numbers
+from pairmend.naive_bayes.features import Design
+from pairmend.naive_bayes.likelihood import (
     LabelScores,
+    LabelSums,
     ScoredRows,
     Scorer,
     Terms,
     folded_mean_logistic,
     mean_logistic,
 )
-from pairmend.naive_bayes.sums import LabelSums
 from pairmend.pairwise.learners import PairLearner
 
 TERMS = 2**19
@@ -35,8 +33,6 @@ MAX_SUPPORTS = 2**24
 """...if there are no more supports than these."""
 WORTHWHILE = 0.25
 """Share of pairs without shared rows above which they are computed from label scores."""
-PARTS = 4
-"""Parts into which work for threads is cut, at the least."""
 CACHED_TERMS = 2**22
 """Number of terms of pairs up to which they are cached after training."""
 
@@ -58,20 +54,10 @@ class SubspaceNBPairLearner(PairLearner):
 
     def fit(self, rows: Any, pairs: IntArray, owner: Any = None) -> "SubspaceNBPairLearner":
         """Train all pairs, each on the rows that have exactly one of its labels."""
-        estimator, X, Y = seed_estimator(self.estimator, self.seed), rows.X, rows.Y
-        weights = rows.fit_params.get("sample_weight")
-        if weights is not None:
-            weights = check_sample_weight(weights, X, ensure_non_negative=True)
-        if feature_statistics := rows.fit_params.get("feature_statistics"):
-            numbers = by_density(read_numbers(estimator, X, feature_statistics.encoder))
-        else:
-            numbers, feature_statistics = estimator.read_with_statistics(X, weights)
-        if feature_statistics.unit is None:  # without weights, each row has weight 1
-            feature_statistics = replace(
-                feature_statistics, unit=1.0 if weights is None else unit_weight(weights)
-            )
-        numbers, Y, weights = _positive_rows(numbers, Y, weights, feature_statistics.unit)
-        design = Design.from_rows(feature_statistics, numbers)
+        estimator, Y = seed_estimator(self.estimator, self.seed), rows.Y
+        given, weights = map(rows.fit_params.get, ("feature_statistics", "sample_weight"))
+        numbers, present, weights, statistics = estimator.read_training_rows(rows.X, weights, given)
+        Y, design = Y[present], Design.from_rows(statistics, numbers)
         has_virtual = Y.shape[1] in pairs
         sums = LabelSums.over(Y, weights, design.expand(numbers), has_virtual=has_virtual)
         report(owner, f"{len(pairs)} pairs trained in closed form")
@@ -100,20 +86,11 @@ class SubspaceNBPairLearner(PairLearner):
         """
         if not hasattr(self, "feature_statistics_"):
             return self.fit(rows, pairs)
-        Y = rows.Y
-        n_labels = len(self._separable) - self._sums.has_virtual
-        if Y.shape[1] != n_labels:
-            raise ValueError(
-                f"Y has {Y.shape[1]} labels, but the rows of earlier calls had {n_labels}."
-            )
-        weights = rows.fit_params.get("sample_weight")
-        if weights is not None and len(Y):
-            weights = check_sample_weight(weights, rows.X, ensure_non_negative=True)
-        unit = self.feature_statistics_.unit or 1.0
+        weights, unit = rows.fit_params.get("sample_weight"), self.feature_statistics_.unit or 1.0
         sums = self._sums if decay == 1 else self._sums.decayed(decay, min_mass / unit)
-        if len(Y):
-            numbers, Y, weights = _positive_rows(self._read_numbers(rows.X), Y, weights, unit)
-            sums = sums.with_rows(Y, weights, self._design.expand(numbers))
+        if len(rows.Y):
+            numbers, present, weights = positive_rows(self._read_numbers(rows.X), weights, unit)
+            sums = sums.with_rows(rows.Y[present], weights, self._design.expand(numbers))
         self._update_scorers(sums)
         return self
 
@@ -210,24 +187,14 @@ class SubspaceNBPairLearner(PairLearner):
         if separable.any():
             if not scores:
                 scores += self._label_scores(rows)
-            stops = np.cumsum([tile.n_rows for tile in scores]).tolist()
-            chosen_pairs = np.flatnonzero(separable)
-            n_parts = min(-(-PARTS // len(scores)), len(chosen_pairs))
+            chosen = np.flatnonzero(separable)
 
-            def fill(part: tuple[LabelScores, int, IntArray]) -> None:
-                tile, stop, chosen = part
-                here = slice(stop - tile.n_rows, stop)
-                supports[chosen, here] = tile.supports_of_pairs(
-                    first[chosen], second[chosen], folded=folded
-                )
+            def fill(tile: LabelScores) -> None:
+                found = tile.supports_of_pairs(first[chosen], second[chosen], folded=folded)
+                supports[chosen, tile.rows] = found
 
-            parts = [
-                (tile, stop, chosen)
-                for tile, stop in zip(scores, stops, strict=True)
-                for chosen in np.array_split(chosen_pairs, n_parts)
-            ]
             work = 2 * supports.size * len(scores[0].scores)
-            in_threads(fill, parts, thread_count(self.n_jobs, nanoseconds=work))
+            in_threads(fill, scores, thread_count(self.n_jobs, nanoseconds=work))
         where = np.flatnonzero(~separable)
         for part in batches(len(where), self._pairs_at_once):
             here = where[part]
@@ -239,11 +206,6 @@ class SubspaceNBPairLearner(PairLearner):
 
     def _read_numbers(self, X: MatrixLike) -> Any:
         numbers = read_numbers(self.estimator, X, self.feature_statistics_.encoder)
-        if numbers.shape[1] != len(self.feature_statistics_.categorical):
-            raise ValueError(
-                f"X has {numbers.shape[1]} features, but the pairs were trained with "
-                f"{len(self.feature_statistics_.categorical)}."
-            )
         # Rows relative to centres that are not 0 are dense.
         return numbers if self._design.centre.any() else by_density(numbers)
 
@@ -293,7 +255,8 @@ class SubspaceNBPairLearner(PairLearner):
         scores: list[Any] = [None] * len(tiles)
 
         def fill(number: int) -> None:
-            scores[number] = LabelScores.of(rows.at(tiles[number]).scores(self._labels))
+            tile = tiles[number]
+            scores[number] = LabelScores.of(rows.at(tile).scores(self._labels), tile)
 
         work = 0.1 * rows.n_rows * n_labels * self._design.subspace_table.size
         in_threads(fill, range(len(tiles)), thread_count(self.n_jobs, nanoseconds=work))
@@ -304,26 +267,13 @@ class SubspaceNBPairLearner(PairLearner):
         by_row = np.argsort(label_rows.rows, kind="stable")
         ordered, label = label_rows.rows[by_row], label_rows.label[by_row]
         scores = self._label_scores(rows)
-        starts = np.cumsum([0, *(tile.n_rows for tile in scores)])
-        bounds = np.searchsorted(ordered, starts)
 
-        def fill(number: int) -> None:
-            tile, start = scores[number], starts[number]
-            for part in batches(int(bounds[number + 1] - bounds[number]), tile.n_rows):
-                here = slice(bounds[number] + part.start, bounds[number] + part.stop)
-                found = tile.folded_supports_at(label[here], ordered[here] - start)
+        def fill(tile: LabelScores) -> None:
+            start, stop = np.searchsorted(ordered, [tile.rows.start, tile.rows.stop])
+            for part in batches(stop - start, tile.n_rows):
+                here = slice(start + part.start, start + part.stop)
+                found = tile.folded_supports_at(label[here], ordered[here] - tile.rows.start)
                 out[by_row[here]] = found
 
         work = 2 * out.size * len(scores[0].scores)
-        in_threads(fill, range(len(scores)), thread_count(self.n_jobs, nanoseconds=work))
-
-
-def _positive_rows(
-    numbers: Any, Y: BoolArray, weights: FloatArray | None, unit: float | None
-) -> tuple[Any, BoolArray, FloatArray | None]:
-    """Remove rows of weight 0, and divide weights by a unit, 1 if it is None."""
-    unit = unit or 1.0
-    if weights is None:
-        return numbers, Y, None if unit == 1 else np.full(len(Y), 1 / unit)
-    present = weights > 0
-    return numbers[present], Y[present], weights[present] / unit
+        in_threads(fill, scores, thread_count(self.n_jobs, nanoseconds=work))

@@ -1,10 +1,15 @@
-"""Overlap-aware pairs against slow loops."""
+"""Classifiers whose pairs use rows with both labels: against slow loops, and what all must do."""
 
 from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
 
 import overlap_references as references
 from pairmend.baselines import BinaryRelevance
@@ -14,6 +19,82 @@ from pairmend.pairwise import (
     ParallelHyperplanesSVM,
     SharedFirstClassifier,
 )
+
+LOGISTIC = LogisticRegression(C=0.1, tol=1e-8, max_iter=1000)
+MEMBERS = {
+    "bradley-terry": BradleyTerryClassifier(LOGISTIC),
+    "shared-first": SharedFirstClassifier(LOGISTIC),
+    "four-classes": FourClassPairsClassifier(LOGISTIC),
+    "parallel-hyperplanes": ParallelHyperplanesSVM(C=0.1, tol=1e-9),
+}
+WRAPPING = {name: member for name, member in MEMBERS.items() if "estimator" in member.get_params()}
+every = pytest.mark.parametrize("member", MEMBERS.values(), ids=MEMBERS)
+every_wrapping = pytest.mark.parametrize("member", WRAPPING.values(), ids=WRAPPING)
+
+
+@every
+def test_labels_that_vary_never_always_or_alone(member, small_set):
+    X, Y = small_set
+    predicted = clone(member).fit(X, Y).predict(X)
+    assert np.mean(predicted == Y) > 0.75
+    # Neither all nor none: how many labels a row has is learnt, too.
+    assert abs(predicted.sum() - Y.sum()) < 0.3 * Y.sum()
+    constant = np.tile([1, 0, 1], (80, 1))
+    np.testing.assert_array_equal(clone(member).fit(X, constant).predict(X), constant)
+    odd = clone(member).fit(X, np.column_stack([Y, constant])).predict(X)[:, 4:]
+    np.testing.assert_array_equal(odd, constant)
+    one = clone(member).fit(X, Y[:, :1])
+    assert one.predict(X).shape == one.predict_proba(X).shape == (80, 1)
+    assert np.mean(one.predict(X) == Y[:, :1]) > 0.7
+
+
+@every
+def test_weights_are_repetitions(member, small_set):
+    X, Y = small_set
+    weights = 1 + np.arange(80) % 3
+    weighted = clone(member).fit(X, Y, sample_weight=weights.astype(float))
+    repeated = clone(member).fit(np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=2e-5)
+    half = np.where(np.arange(80) < 40, 1.0, 0.0)
+    zero = clone(member).fit(X, Y, sample_weight=half)
+    np.testing.assert_allclose(
+        zero.predict_proba(X), clone(member).fit(X[:40], Y[:40]).predict_proba(X), atol=2e-5
+    )
+
+
+@every_wrapping
+def test_bases_that_will_not_do(member, small_set):
+    X, Y = small_set
+    with pytest.raises(ValueError, match="LinearSVC has no predict_proba"):
+        clone(member).set_params(estimator=LinearSVC()).fit(X, Y)
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
+        clone(member).set_params(estimator=KNeighborsClassifier()).fit(
+            X, Y, sample_weight=np.ones(80)
+        )
+
+    class Shouting(GaussianNB):
+        def predict_proba(self, X):
+            return 2 * super().predict_proba(X)
+
+    loud = clone(member).set_params(estimator=Shouting()).fit(X, Y)
+    with pytest.raises(ValueError, match=r"must give a column of probabilities in \[0, 1\]"):
+        loud.predict(X)
+
+    class Failing(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            raise ArithmeticError("no")
+
+    with pytest.raises(ArithmeticError) as caught:
+        clone(member).set_params(estimator=Failing()).fit(X, Y)
+    assert "while training" in caught.value.__notes__[0]
+
+
+def test_machines_that_do_not_converge_are_told(small_set):
+    X, Y = small_set
+    hasty = ParallelHyperplanesSVM(max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="of 10 pairs did not converge in 1 steps"):
+        hasty.fit(X, Y)
+    assert hasty.n_iter_ == 1
 
 
 @pytest.fixture
@@ -55,10 +136,9 @@ def test_shared_first(few, voting):
     clf = SharedFirstClassifier(GaussianNB(), voting=voting).fit(X[:60], Y[:60])
     expected = []
     for query in X[58:68]:
+        given = {"query": query, "voting": voting}
         supports_of_pairs = {
-            (i, j): references.shared_first_supports(
-                GaussianNB, X[:60], Y[:60], i, j, query, voting
-            )
+            (i, j): references.shared_first_supports(GaussianNB, X[:60], Y[:60], i, j, **given)
             for i, j in combinations(range(3), 2)
         }
         virtual = relevance(X[:60], Y[:60], query)
@@ -69,41 +149,17 @@ def test_shared_first(few, voting):
     np.testing.assert_array_equal(clf.predict(X[58:68]), np.round(expected, 9) > 0.5)
 
 
-def test_the_second_classifier_is_asked_only_where_one_label_is_found(few):
-    class Noting(GaussianNB):
-        n_rows = 0
-
-        def predict_proba(self, X):
-            Noting.n_rows += len(X)
-            return super().predict_proba(X)
-
-    X, Y = few
-    clf = SharedFirstClassifier(Noting(), voting="votes").fit(X, Y)
-    supports = clf.pair_supports(X)
-    real = clf.pairs_[:, 1] < 3
-    n_both = np.count_nonzero((supports[:, real] == 1).all(axis=2))
-    assert n_both > 10
-    constant = sum(not isinstance(m, Noting) for m in clf.shared_models_ + clf.pair_models_)
-    assert constant == 1  # whether 0 and 2 share a row
-    assert Noting.n_rows == 80 * (2 + 3 + 3) - n_both
-
-
 @pytest.mark.parametrize("pair_weight", [0.5, 0.8])
 def test_four_classes(few, pair_weight):
     X, Y = few
     clf = FourClassPairsClassifier(GaussianNB(), pair_weight=pair_weight).fit(X[:60], Y[:60])
+    given = GaussianNB, X[:60], Y[:60]
     expected = [
-        [
-            references.four_class_score(GaussianNB, X[:60], Y[:60], i, query, pair_weight)
-            for i in range(3)
-        ]
+        [references.four_class_score(*given, i, query, pair_weight) for i in range(3)]
         for query in X[58:66]
     ]
     np.testing.assert_allclose(clf.predict_proba(X[58:66]), expected, atol=1e-10)
     np.testing.assert_array_equal(clf.predict(X[58:66]), np.array(expected) > 0.5)
-    kinds = clf.pair_classes(X)
-    np.testing.assert_allclose(kinds.sum(axis=2), 1)
-    assert not kinds[:, 1, 3].any()  # 0 and 2 are never both there
     alone = clf.set_params(pair_weight=0.0).predict_proba(X)
     single = BinaryRelevance(GaussianNB()).fit(X[:60], Y[:60]).predict_proba(X)
     np.testing.assert_allclose(alone, single, atol=1e-11)
@@ -131,25 +187,3 @@ def test_parallel_hyperplanes(few):
     along = X @ clf.coef_.T
     np.testing.assert_allclose(soft[..., 0], 1 / (1 + np.exp(clf.thresholds_[:, 0] - along)))
     np.testing.assert_allclose(soft[..., 1], 1 / (1 + np.exp(along - clf.thresholds_[:, 1])))
-
-
-@pytest.mark.parametrize("labels", [[], [0], [1, 3], [0, 1, 2, 3]])
-def test_right_pairs_give_right_labels(labels):
-    # Supports of pairs with a label of the row are right; those of other pairs are arbitrary.
-    truth = np.isin(np.arange(4), labels)
-    supports_against = np.ones((1, 5, 5))
-    has_label = np.append(truth, False)
-    for i, j in combinations(range(5), 2):
-        if has_label[i] != has_label[j]:
-            supports_against[0, i, j], supports_against[0, j, i] = (
-                float(has_label[i]),
-                float(has_label[j]),
-            )
-        if j == 4:
-            supports_against[0, i, j], supports_against[0, j, i] = (
-                float(has_label[i]),
-                float(not has_label[i]),
-            )
-    supports_against[0, range(5), range(5)] = 0
-    for merge in (SharedFirstClassifier()._merge, BradleyTerryClassifier(prior=0.01)._merge):
-        np.testing.assert_array_equal(merge(None, supports_against)[0] > 0.5, truth)

@@ -1,5 +1,9 @@
-"""The design matrix: columns on which naive Bayes log-odds are linear."""
+"""Features: their statistics, which do not depend on the classes, and the design matrix.
 
+The log-odds of naive Bayes are linear in the columns of the design matrix.
+"""
+
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,11 +12,104 @@ from scipy import sparse
 
 from pairmend._utils.arrays import Cells, densify
 from pairmend._utils.computing import lazy
-from pairmend._utils.typing import FloatArray, IntArray, Matrix
-from pairmend.naive_bayes.feature_statistics import FeatureStatistics
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
+from pairmend.frames import FrameEncoder
 
 MAX_DISTANCE = 1e100
 """Distances, in floors, are clipped to this: their squares are still finite."""
+
+
+@dataclass(frozen=True)
+class FeatureStatistics:
+    """Statistics of the features that all classifiers of an ensemble share."""
+
+    categorical: BoolArray  # bool (d,); all other features are numeric
+    values: FloatArray  # of the categorical features, feature after feature, ascending in each
+    offsets: IntArray  # (d + 1,), values[offsets[f]:offsets[f + 1]] belong to feature f
+    floor: FloatArray  # (d,), smallest standard deviation: a sixth of the mean gap between values
+    subspaces: IntArray  # (n_subspaces, size), features of each subspace
+    encoder: FrameEncoder | None  # how frames are read
+    unit: float | None = None  # sample weight that counts as one row; None without weights
+
+    def positions(self, features: IntArray, values: FloatArray) -> IntArray:
+        """Return positions of the values of categorical features in the list of all values.
+
+        The last axis of `values` belongs to `features`. A missing or unknown value has the position
+        ``len(values)`` of the list.
+        """
+        padded = np.append(self.values, np.nan)
+        low, end = self.offsets[features], self.offsets[features + 1]
+        high = end
+        # A binary search in each cell's own part of the list, all cells at once.
+        for _ in range(int(np.max(end - low, initial=0)).bit_length()):
+            middle = (low + high) // 2
+            searching = low < high
+            right = searching & (padded[middle] < values)
+            low = np.where(right, middle + 1, low)
+            high = np.where(searching & ~right, middle, high)
+        found = (low < end) & (padded[low] == values)
+        return np.where(found, low, len(self.values))
+
+
+@dataclass(frozen=True)
+class DistinctValues:
+    """The distinct non-missing values of each feature."""
+
+    count: IntArray  # (d,)
+    low: FloatArray  # (d,), smallest value; 0 if there is none
+    high: FloatArray  # (d,), largest value; 0 if there is none
+    # the values of features given by a mask, feature after feature, ascending
+    listed: Callable[[BoolArray], FloatArray]
+
+    @classmethod
+    def of(cls, X: Matrix) -> "DistinctValues":
+        """Find the distinct values in rows."""
+        X = densify(X)
+        if sparse.issparse(X):
+            return cls._of_sparse(X)
+        columns = np.array(X.T, dtype=np.float64, order="C")
+        columns.sort(axis=1)  # NaN last
+        present = ~np.isnan(columns)
+        new = present.copy()
+        new[:, 1:] &= columns[:, 1:] != columns[:, :-1]
+        n_present = np.count_nonzero(present, axis=1)
+        low, high = columns[:, 0], columns[np.arange(len(columns)), n_present - 1]
+        low, high = (np.where(n_present > 0, limit, 0) for limit in (low, high))
+        count = np.count_nonzero(new, axis=1)
+        return cls(count, low, high, lambda features: columns[features][new[features]])
+
+    @classmethod
+    def union(cls, parts: Iterable[tuple[IntArray, FloatArray]]) -> "DistinctValues":
+        """Return the union over parts of the rows, each given as counts and a list of values."""
+        counts, values = zip(*parts, strict=True)
+        n_features = len(counts[0])
+        feature = np.concatenate([np.repeat(np.arange(n_features), count) for count in counts])
+        return cls._of_cells(feature, np.concatenate(values), n_features)
+
+    @classmethod
+    def _of_sparse(cls, X: Any) -> "DistinctValues":
+        cells = Cells.of(X)
+        n_rows, n_features = cells.shape
+        feature, value = cells.column, cells.value
+        with_zero = np.flatnonzero(np.bincount(feature, minlength=n_features) < n_rows)
+        feature = np.concatenate([feature, with_zero])
+        value = np.concatenate([value, np.zeros(len(with_zero))])
+        present = ~np.isnan(value)
+        return cls._of_cells(feature[present], value[present], n_features)
+
+    @classmethod
+    def _of_cells(cls, feature: IntArray, value: FloatArray, n_features: int) -> "DistinctValues":
+        order = np.lexsort((value, feature))
+        feature, value = feature[order], value[order]
+        new = np.ones(len(feature), dtype=bool)
+        new[1:] = (feature[1:] != feature[:-1]) | (value[1:] != value[:-1])
+        feature, value = feature[new], value[new]
+        count = np.bincount(feature, minlength=n_features)
+        end = np.cumsum(count)
+        present = count > 0
+        low, high = np.zeros(n_features), np.zeros(n_features)
+        low[present], high[present] = value[(end - count)[present]], value[end[present] - 1]
+        return cls(count, low, high, lambda features: value[features[feature]])
 
 
 @dataclass(frozen=True)
@@ -44,11 +141,9 @@ class Design:
         if sparse.issparse(X):
             return cls(feature_statistics, np.zeros(np.count_nonzero(numeric)))
         values = X if numeric.all() else X[:, numeric]
-        centre = values.mean(axis=0)
-        if np.isnan(centre).any():
-            present = ~np.isnan(values)
-            count = np.maximum(present.sum(axis=0), 1)
-            centre = np.where(present, values, 0).sum(axis=0) / count
+        present = ~np.isnan(values)
+        count = np.maximum(np.count_nonzero(present, axis=0), 1)
+        centre = np.where(present, values, 0).sum(axis=0) / count
         return cls(feature_statistics, centre)
 
     @lazy
@@ -80,22 +175,13 @@ class Design:
     @lazy
     def column_feature(self) -> IntArray:
         """Feature of each column."""
-        feature_statistics = self.feature_statistics
-        of_value = np.repeat(
-            np.arange(len(feature_statistics.categorical)), np.diff(feature_statistics.offsets)
-        )
+        offsets = self.feature_statistics.offsets
+        of_value = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         return np.concatenate([self.numeric, self.numeric, of_value[self.value_column >= 0]])
 
     @lazy
     def subspace_table(self) -> IntArray:
         """Columns of each subspace, padded with ``n_columns`` to the same length."""
-        if len(self.numeric) == len(self.feature_statistics.categorical):
-            return np.hstack(
-                [
-                    self.feature_statistics.subspaces,
-                    len(self.numeric) + self.feature_statistics.subspaces,
-                ]
-            )
         chosen = self.subspace_masks[self.column_feature] > 0
         count = np.count_nonzero(chosen, axis=0)
         table = np.full((chosen.shape[1], int(np.max(count, initial=0))), len(chosen))
@@ -122,10 +208,9 @@ class Design:
     @lazy
     def subspace_masks(self) -> FloatArray:
         """Ones where a feature is in a subspace, (d, n_subspaces)."""
-        masks = np.zeros(
-            (len(self.feature_statistics.categorical), len(self.feature_statistics.subspaces))
-        )
-        np.put_along_axis(masks, self.feature_statistics.subspaces.T, 1.0, axis=0)
+        subspaces = self.feature_statistics.subspaces
+        masks = np.zeros((len(self.feature_statistics.categorical), len(subspaces)))
+        np.put_along_axis(masks, subspaces.T, 1.0, axis=0)
         return masks
 
     def expand(self, X: Matrix) -> DesignMatrix:

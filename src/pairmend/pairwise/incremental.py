@@ -1,0 +1,224 @@
+"""``partial_fit`` of the corrected classifier, and what it keeps between calls."""
+
+from copy import copy, deepcopy
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.metaestimators import available_if
+
+from pairmend._utils.arrays import (
+    has_categories,
+    is_frame,
+    is_pandas,
+    pack_frame,
+    take_rows,
+    unpack_frame,
+)
+from pairmend._utils.sklearn_private import Interval, fit_context
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend.naive_bayes.estimator import RandomSubspaceNB
+from pairmend.pairwise.voting import (
+    LocallyCorrected,
+    PairwiseVoting,
+    Split,
+    TrainingInput,
+    TrainingRows,
+)
+
+NEGLIGIBLE = 1e-6
+"""Rows whose decayed weight is below this share of the largest weight are dropped."""
+
+
+@dataclass(frozen=True)
+class IncrementalState:
+    """What ``partial_fit`` keeps between calls: which rows were given, and the validation set."""
+
+    numbers: IntArray  # positions of the rows among those of all calls
+    weights: FloatArray  # their decayed weights
+    is_validation: BoolArray
+    X: MatrixLike  # the validation rows, in the order of their numbers
+    Y: BoolArray  # and their labels
+    n_rows: int
+    rng: np.random.RandomState
+    seed: int
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Model files hold arrays, not frames.
+        return {**self.__dict__, "X": pack_frame(self.X) if is_pandas(self.X) else self.X}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        packed = isinstance(state["X"], dict)
+        self.__dict__.update({**state, "X": unpack_frame(state["X"]) if packed else state["X"]})
+
+    def updated(
+        self, data: TrainingInput, share: float, decay: float
+    ) -> tuple["IncrementalState", IntArray]:
+        """Return the state after further rows, and which of them are training rows.
+
+        Each is a training row with probability `share`.
+        """
+        rng, present = deepcopy(self.rng), np.flatnonzero(data.row_weights > 0)
+        is_validation = rng.random_sample(len(present)) >= share
+        weights, chosen = self.weights * decay, present[is_validation]
+        kept = weights >= NEGLIGIBLE * max(data.row_weights.max(), weights.max(initial=0))
+        kept |= decay == 1
+        kept_set, X = kept[self.is_validation], take_rows(data.X, chosen)
+        if self.n_rows:
+            X = append_rows(take_rows(self.X, np.flatnonzero(kept_set)), X)
+        state = replace(
+            self,
+            numbers=np.concatenate([self.numbers[kept], self.n_rows + present]),
+            weights=np.concatenate([weights[kept], data.row_weights[present]]),
+            is_validation=np.concatenate([self.is_validation[kept], is_validation]),
+            X=X,
+            Y=np.concatenate([self.Y[kept_set], data.target.Y[chosen]]),
+            n_rows=self.n_rows + len(data.row_weights),
+            rng=rng,
+        )
+        for name, part in (("training", ~state.is_validation), ("validation", state.is_validation)):
+            if not part.any():
+                raise ValueError(
+                    f"validation={share} leaves the {name} part of {state.n_rows} sample(s) empty. "
+                    "Give the first call more samples, or another share."
+                )
+        return state, present[~is_validation]
+
+
+def append_rows(X: MatrixLike, more: MatrixLike) -> MatrixLike:
+    """Return rows followed by further rows, in the form of the former."""
+    if is_pandas(X) != is_pandas(more):
+        kinds = type(more).__name__, type(X).__name__
+        raise ValueError("X is a {}, but was a {} in the first call.".format(*kinds))
+    if is_pandas(X):
+        for name in X.columns:
+            if has_categories(X[name]) and X[name].dtype != more[name].dtype:
+                raise ValueError(
+                    f"Column {name!r} is of the dtype {more[name].dtype!r}, but was "
+                    f"{X[name].dtype!r} in the first call. Give it the same categories."
+                )
+        from pandas import concat
+
+        return concat([X, more], ignore_index=True)
+    if sparse.issparse(X):
+        return sparse.vstack([X, sparse.csr_array(more)], format="csr")
+    return np.concatenate([X, more.toarray() if sparse.issparse(more) else more])
+
+
+def _has_partial_fit(classifier: PairwiseVoting) -> bool:
+    """Return True if the base classifier can learn incrementally, else raise AttributeError."""
+    base = classifier._base_classifier()
+    if type(base) is not RandomSubspaceNB:  # a subclass may override its fit
+        raise AttributeError(
+            f"partial_fit needs the base classifier RandomSubspaceNB, got {type(base).__name__}. "
+            "Use estimator=None."
+        )
+    return True
+
+
+class IncrementalVoting(LocallyCorrected, PairwiseVoting):
+    """A corrected classifier of pairs that can learn from further rows."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LocallyCorrected._parameter_constraints,
+        "validation": [*LocallyCorrected._parameter_constraints["validation"], tuple],
+        "decay": [Interval(Real, 0, 1, closed="right")],
+    }
+    _state: IncrementalState | None
+    _update_state: ClassVar[tuple[str, ...]] = ("_state",)
+    decay: float
+
+    @available_if(_has_partial_fit)
+    @fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(
+        self, X: MatrixLike, y: TargetLike, classes: Any = None, **fit_params: Any
+    ) -> Self:
+        """Learn incrementally from further rows.
+
+        Each row is a training row with probability `validation`, drawn row by row, and a
+        validation row otherwise; how rows are cut into calls makes no difference. With
+        ``decay=1`` the result is that of a ``fit`` on all rows with the same split and the
+        feature statistics of the first call's training rows::
+
+            CorrectedPairwiseClassifier(
+                validation=(clf.train_indices_, clf.validation_indices_)
+            ).fit(X_all, Y_all, feature_statistics=clf.learner_.feature_statistics_)
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows, at least one. Validation rows are kept, training rows are not.
+        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
+            Label indicators, 0 or 1; the tags of each row, as lists or sets of strings; or a
+            1-D array of classes.
+        classes : array-like of shape (n_labels,), default=None
+            All classes of a 1-D target, or the names of the labels. Read in the first call. None
+            means those of the first call's `y`.
+        **fit_params : dict
+            ``sample_weight``; in the first call also ``feature_statistics``, for example
+            ``RandomSubspaceNB().feature_statistics(X)`` of a larger sample.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        Only :class:`RandomSubspaceNB` as base classifier and a float as `validation` support
+        incremental learning. After a ``fit`` without cross-fitting, ``partial_fit`` continues
+        from it. Distances are scaled by all validation rows, as in ``fit``.
+
+        With sample weights, the weight that counts as one row (see :class:`RandomSubspaceNB`) is
+        that of the training rows of the first call, or 1 if it has no weights. Rows that weigh
+        less than a millionth of what counts as one row in their own call are left out.
+
+        The updated pairs decide on all validation rows, so the cost of a call grows with the
+        number of validation rows: one call with a hundred rows is cheaper than a hundred calls.
+        With a `decay` below 1, rows that weigh less than a millionth of the heaviest are dropped,
+        which bounds memory and time.
+        """
+        data = self._check_partial_fit(X, y, classes, fit_params)
+        state = getattr(self, "_state", None)
+        if state is None:
+            none: Any = np.empty(0, dtype=np.intp)
+            given = none, none, none == 1, None, data.target.Y[:0], 0
+            state = IncrementalState(*given, deepcopy(data.rng), data.seed)
+        learner: Any = copy(self.learner_) if state.n_rows else self._new_learner(data)
+        state, train = state.updated(data, float(self.validation), float(self.decay))
+        rows = TrainingRows(data.X, data.target.Y, data.fit_params).take(train)
+        min_mass = NEGLIGIBLE * float(state.weights.max())
+        learner.partial_fit(rows, data.pairs, decay=float(self.decay), min_mass=min_mass)
+        validation = TrainingRows(state.X, state.Y, {})
+        split: Split = np.arange(0), np.arange(len(state.Y)), []
+        data = replace(data, row_weights=state.weights[state.is_validation], seed=state.seed)
+        self._fit_rows(data, validation, split, learner)
+        self.train_indices_ = state.numbers[~state.is_validation]
+        self.validation_indices_ = state.numbers[state.is_validation]
+        self._state = state
+        return self
+
+    def _check_partial_fit(
+        self, X: MatrixLike, y: TargetLike, classes: Any, fit_params: dict[str, Any]
+    ) -> TrainingInput:
+        if isinstance(self.validation, Integral | tuple):
+            raise ValueError(
+                f"partial_fit splits rows by a share: validation={self.validation!r} must be a "
+                "float between 0 and 1."
+            )
+        if is_frame(X) and not is_pandas(X):
+            raise ValueError(
+                f"partial_fit takes arrays and pandas frames, and X is a {type(X).__module__} "
+                "frame. Pass X.to_pandas()."
+            )
+        data = super()._check_partial_fit(X, y, classes, fit_params)
+        if hasattr(self, "classes_") and getattr(self, "_state", None) is None:
+            raise ValueError(
+                "partial_fit cannot continue a fit with cross-fitting, with another base "
+                "classifier or on arrays of another library than numpy, nor a classifier that "
+                "was not saved by save_model(..., updates=True). Fit a new classifier."
+            )
+        if len(data.pairs) != len(getattr(self, "pairs_", data.pairs)):
+            raise ValueError("calibration_label must not change between calls of partial_fit.")
+        return data
