@@ -132,7 +132,7 @@ MODELS = {
     ),
     "global": (
         CorrectedPairwiseClassifier(
-            neighbourhood=GlobalNeighbourhood(), reference="constrained", random_state=0
+            neighbourhood=GlobalNeighbourhood(), reference="crisp", random_state=0
         ),
         "floats",
     ),
