@@ -67,7 +67,7 @@ def test_bases_that_will_not_do(member, small_set):
     X, Y = small_set
     with pytest.raises(ValueError, match="LinearSVC has no predict_proba"):
         clone(member).set_params(estimator=LinearSVC()).fit(X, Y)
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
+    with pytest.raises(TypeError, match="KNeighborsClassifier takes no sample_weight"):
         clone(member).set_params(estimator=KNeighborsClassifier()).fit(
             X, Y, sample_weight=np.ones(80)
         )

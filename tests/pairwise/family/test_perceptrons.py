@@ -138,7 +138,7 @@ def test_classes_and_names_of_a_stream(rng):
 
     Y = pd.DataFrame({"sea": y == "ant", "sky": y == "bee"}).astype(int)
     named = clone(PLAIN).partial_fit(X, Y)
-    for bad, what in ((Y[["sky", "sea"]], "has the labels"), (Y[["sea"]], "1 labels, expected 2")):
+    for bad, what in ((Y[["sky", "sea"]], "has the labels"), (Y[["sea"]], "has the labels")):
         with pytest.raises(ValueError, match=what):
             named.partial_fit(X, bad)
     before = named.coef_.copy()
