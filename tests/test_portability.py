@@ -5,16 +5,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from pairmend._utils import files
-from pairmend._utils.files import replace_file, written
+from pairmend._utils.files import written
 from pairmend.cli import main
 from pairmend.datasets import load_table
-from pairmend.study import workers
 
 WITHOUT_POSIX = """
 import importlib, importlib.abc, os, pkgutil, signal, sys
@@ -92,24 +90,6 @@ def test_a_file_that_stays_open_is_an_error_and_is_kept(open_elsewhere, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_on_posix_a_refusal_is_final(open_elsewhere, monkeypatch, tmp_path):
-    monkeypatch.setattr(files, "WAITS", ())
-    open_elsewhere(1)
-    with pytest.raises(PermissionError, match=r"Access is denied$"):
-        replace_file(tmp_path / "a", tmp_path / "b")
-
-
-def test_on_windows_workers_are_killed_with_their_children(monkeypatch):
-    commands, killed = [], []
-    worker = object.__new__(workers._Worker)
-    worker.process = SimpleNamespace(pid=42, kill=lambda: killed.append(42), wait=lambda: 1)
-    monkeypatch.setattr(workers, "sys", SimpleNamespace(platform="win32"))
-    monkeypatch.setattr(subprocess, "run", lambda command, **_: commands.append(command))
-    worker.end()
-    assert commands == [["taskkill", "/F", "/T", "/PID", "42"]]
-    assert killed == [42]
-
-
 def test_predictions_on_standard_output_are_the_bytes_of_a_file(monkeypatch, tmp_path):
     """Also if the encoding of the output has not all characters, as on Windows."""
     monkeypatch.chdir(tmp_path)
@@ -143,29 +123,3 @@ def test_readers_leave_no_file_open(tmp_path):
     open_files = {os.readlink(link) for link in links if link.is_symlink()}
     assert not {path for path in open_files if path.startswith(str(tmp_path))}
     assert str(tmp_path) not in Path("/proc/self/maps").read_text(encoding="utf-8")
-
-
-SPAWNED = """
-import multiprocessing
-import numpy as np
-from joblib import parallel_config
-from pairmend.baselines import BinaryRelevance
-
-if __name__ == "__main__":
-    multiprocessing.set_start_method("spawn")
-    rng = np.random.RandomState(0)
-    X = rng.uniform(size=(40, 3))
-    Y = (X > 0.5).astype(int)
-    alone = BinaryRelevance(random_state=0).fit(X, Y).predict_proba(X)
-    with parallel_config("multiprocessing"):
-        together = BinaryRelevance(n_jobs=2, random_state=0).fit(X, Y).predict_proba(X)
-    print((alone == together).all())
-"""
-
-
-def test_processes_may_be_started_with_spawn(tmp_path):
-    """As on Windows and macOS; Linux starts them by fork up to Python 3.13."""
-    (tmp_path / "script.py").write_text(SPAWNED, encoding="utf-8")
-    command = [sys.executable, tmp_path / "script.py"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert ran.stdout == "True\n", ran.stderr

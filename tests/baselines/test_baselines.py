@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
+from pairmend import PairwiseClassifier
 from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
 
 WRAPPING = {
@@ -289,9 +289,7 @@ def test_ml_knn_with_few_or_equal_rows(rng):
         MLkNN().fit(X[:1], Y[:1])
 
 
-@pytest.mark.parametrize(
-    "baseline", [*WRAPPING.values(), PairwiseClassifier(), CorrectedPairwiseClassifier()], ids=str
-)
+@pytest.mark.parametrize("baseline", [*WRAPPING.values(), PairwiseClassifier()], ids=str)
 def test_metadata_routing(baseline, small_set):
     X, Y = small_set
     weights = np.where(np.arange(len(Y)) % 2, 1.0, 1e-6)
