@@ -15,7 +15,7 @@ from scipy import sparse
 
 from pairmend._utils.text import counted
 from pairmend.cli.output import STANDARD, progress, show_note, show_table
-from pairmend.datasets import MultiLabelData, ReadLimits, load_file, load_table
+from pairmend.datasets import MultiLabelData, ReadLimits, load_file
 from pairmend.datasets.data import column_values, drop_features
 from pairmend.frames.kinds import summarise_columns
 from pairmend.persistence import SavedModel, load_model
@@ -79,21 +79,17 @@ def data_file(path: Path, limits: ReadLimits) -> Iterator[Path]:
 def _read(options: argparse.Namespace, labels: Any = (), **more: Any) -> MultiLabelData:
     """Read the data of a command; labels of None are those that the file itself names."""
     limits = limits_of(options)
-    task = f"reading {options.data.name}"
-    with progress(task) as update, data_file(options.data, limits) as path:
-        common: dict[str, Any] = {"limits": limits, "progress": lambda share: update(task, share)}
-        if labels is None:
-            return load_file(path, targets=getattr(options, "targets", None), **common)
+    with progress(f"reading {options.data.name}"), data_file(options.data, limits) as path:
         names = ("encoding", "delimiter", "decimal", "thousands", "header_row", "sheet")
         form = {name: getattr(options, name) for name in names}
-        return load_table(path, labels, **form, **common, **more)
+        return load_file(path, labels, limits=limits, **form, **more)
 
 
 def read_labelled(options: argparse.Namespace) -> MultiLabelData:
     """Read data with labels."""
     categorical, labels = split_names(options.categorical), options.labels or []
     if {".arff", ".mat"}.intersection(options.data.suffixes) and not (labels or options.tags):
-        data = _read(options, None)
+        data = _read(options, None, targets=getattr(options, "targets", None))
     else:
         chosen: Any = split_names(labels)
         if len(labels) == 1 and labels[0].isdigit():

@@ -1,13 +1,12 @@
 """Multi-instance data: bags of instances, Hausdorff distances, conversion of bags to rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -23,8 +22,6 @@ Bags: TypeAlias = Any
 Kind: TypeAlias = Literal["maximal", "average"]
 
 _KINDS = ("maximal", "average")
-_BLOCK_INSTANCES = 1024
-"""Instances on each side of a block of distances, which then takes 8 MiB."""
 _SMALLEST_EIGENVALUE = 1e-12
 """Share of the largest eigenvalue below which an eigenvalue is a rounding error."""
 
@@ -56,8 +53,8 @@ class MultiInstanceData:
     [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]
     """
 
-    bags: list[NDArray[np.float64]]
-    Y: NDArray[np.int64]
+    bags: list[FloatArray]
+    Y: IntArray
     feature_names: tuple[str, ...]
     label_names: tuple[str, ...]
     name: str
@@ -140,7 +137,7 @@ class MultiInstanceData:
 
 def hausdorff_distances(
     bags: Bags, other: Bags | None = None, *, kind: Kind = "maximal"
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Compute the Hausdorff distances between bags of instances.
 
     With d(a, B) the Euclidean distance from an instance to the nearest one of bag B:
@@ -164,10 +161,9 @@ def hausdorff_distances(
 
     Notes
     -----
-    Distances between instances are sums of squared differences, not expanded products:
-    that is about as fast for instances of few numbers, and loses no digits where instances
-    are near each other and far from 0. Memory beyond the result is a few blocks of 8 MiB,
-    or what the distances between two large bags take.
+    Distances between instances are sums of squared differences, not expanded products: that loses
+    no digits where instances are near each other and far from 0. Memory beyond the result is that
+    of the distances from all instances to those of one bag.
 
     Examples
     --------
@@ -180,140 +176,63 @@ def hausdorff_distances(
     """
     if kind not in _KINDS:
         raise ValueError(f"kind must be one of {_KINDS}, got {kind!r}")
-    rows = _Stack.of(bags, "bags")
-    if other is None:
-        return _distances(rows, rows, kind)
-    columns = _Stack.of(other, "other")
-    if rows.n_features != columns.n_features:
+    rows = _read_bags(bags, "bags")
+    columns = rows if other is None else _read_bags(other, "other")
+    if rows[0].shape[1] != columns[0].shape[1]:
         raise ValueError(
-            f"The instances of bags hold {rows.n_features} numbers, those of other "
-            f"{columns.n_features}; expected the same number."
+            f"The instances of bags hold {rows[0].shape[1]} numbers, those of other "
+            f"{columns[0].shape[1]}; expected the same number."
         )
     return _distances(rows, columns, kind)
 
 
-@dataclass(frozen=True)
-class _Stack:
-    """Bags one below the other: bag k is ``instances[ends[k - 1]:ends[k]]``."""
-
-    instances: NDArray[np.float64]
-    ends: IntArray
-
-    @classmethod
-    def of(cls, bags: Bags, what: str) -> Self:
-        """Check bags and stack them; `what` names them in messages."""
-        if not isinstance(bags, Sequence | np.ndarray) and not hasattr(bags, "__array__"):
-            raise ValueError(f"{what} must be a list or an array of bags, got {type(bags)}")
-        arrays = [_read_bag(bag, f"bag {number} of {what}") for number, bag in enumerate(bags)]
-        if not arrays:
-            raise ValueError(f"{what} is empty; at least one bag is needed")
-        for number, array in enumerate(arrays):
-            if array.shape[1] != arrays[0].shape[1]:
-                raise ValueError(
-                    f"bag {number} of {what} has instances of {array.shape[1]} numbers, bag 0 "
-                    f"of {arrays[0].shape[1]}; expected the same number in all"
-                )
-        return cls(np.concatenate(arrays), np.cumsum([len(array) for array in arrays]))
-
-    @property
-    def n_bags(self) -> int:
-        return len(self.ends)
-
-    @property
-    def n_features(self) -> int:
-        return int(self.instances.shape[1])
-
-    def groups(self) -> Iterator["_Group"]:
-        """Cut the bags into groups that fit into a block; a larger bag is a group by itself."""
-        first = 0
-        while first < self.n_bags:
-            start = int(self.ends[first - 1]) if first else 0
-            limit = start + _BLOCK_INSTANCES
-            last = max(first + 1, int(np.searchsorted(self.ends, limit, side="right")))
-            ends = self.ends[first:last] - start
-            yield _Group(
-                slice(first, last), self.instances[start : start + ends[-1]], np.r_[0, ends[:-1]]
+def _read_bags(bags: Bags, what: str) -> list[FloatArray]:
+    """Return copies of bags as arrays; `what` names them in messages."""
+    if not isinstance(bags, Sequence | np.ndarray) and not hasattr(bags, "__array__"):
+        raise ValueError(f"{what} must be a list or an array of bags, got {type(bags)}")
+    arrays: list[FloatArray] = []
+    for number, bag in enumerate(bags):
+        name = f"bag {number} of {what}"
+        try:
+            array = np.array(bag, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must be a 2-D array of numbers: {error}") from error
+        if array.ndim != 2 or 0 in array.shape or not np.isfinite(array).all():
+            raise ValueError(
+                f"{name} must be a 2-D array of finite numbers with at least one instance (row) "
+                f"and one number (column), got shape {array.shape}. Fill in missing values first."
             )
-            first = last
-
-
-@dataclass(frozen=True)
-class _Group:
-    """Neighbouring bags of a stack; `starts` are their first rows in `instances`."""
-
-    bags: slice
-    instances: NDArray[np.float64]
-    starts: IntArray
-
-    @property
-    def sizes(self) -> IntArray:
-        return np.diff(self.starts, append=len(self.instances))
-
-
-def _read_bag(bag: Any, what: str) -> NDArray[np.float64]:
-    try:
-        array = np.asarray(bag, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} must be a 2-D array of numbers: {error}") from error
-    if array.ndim != 2 or 0 in array.shape:
+        arrays.append(array)
+    if len({array.shape[1] for array in arrays}) != 1:
         raise ValueError(
-            f"{what} must be a 2-D array with at least one instance (row) and one number "
-            f"(column), got shape {array.shape}"
+            f"{what} is empty, or has instances of different numbers of features; expected at "
+            "least one bag, and the same number in all"
         )
-    if not np.isfinite(array).all():
-        row, column = np.argwhere(~np.isfinite(array))[0]
-        raise ValueError(
-            f"{what}: instance {row}, number {column} is {array[row, column]}; distances need "
-            "finite numbers. Fill in or drop missing values first."
-        )
-    return array
+    return arrays
 
 
-def _distances(rows: _Stack, columns: _Stack, kind: Kind) -> NDArray[np.float64]:
-    between = _maximal if kind == "maximal" else _average
-    symmetric = rows is columns
-    distances = np.empty((rows.n_bags, columns.n_bags))
-    column_groups = list(columns.groups())
-    for row_group in rows.groups():
-        for column_group in column_groups:
-            if symmetric and column_group.bags.start < row_group.bags.start:
-                continue
-            block = between(row_group, column_group)
-            if symmetric:  # below the diagonal the copy, not a sum in another order
-                if column_group.bags == row_group.bags:
-                    block = np.triu(block) + np.triu(block, 1).T
-                distances[column_group.bags, row_group.bags] = block.T
-            distances[row_group.bags, column_group.bags] = block
+def _distances(rows: list[FloatArray], columns: list[FloatArray], kind: Kind) -> FloatArray:
+    """Combine the distances from the instances of each bag to another bag, in both directions."""
+    there = _directed(rows, columns, kind)
+    back = there if rows is columns else _directed(columns, rows, kind)
+    if kind == "maximal":
+        distances = np.maximum(there, back.T)
+    else:
+        sizes = np.add.outer(list(map(len, rows)), list(map(len, columns)))
+        distances = (there + back.T) / sizes
     if not np.isfinite(distances).all():
         raise ValueError("The distances overflow; scale the numbers of the instances first.")
     return distances
 
 
-def _nearest(rows: _Group, columns: _Group) -> tuple[FloatArray, FloatArray]:
-    """Squared distances from each instance to the nearest in each bag of the other group."""
-    squared = cdist(rows.instances, columns.instances, "sqeuclidean")
-    return (
-        np.minimum.reduceat(squared, columns.starts, axis=1),  # (instances of rows, bags)
-        np.minimum.reduceat(squared, rows.starts, axis=0),  # (bags, instances of columns)
-    )
-
-
-def _maximal(rows: _Group, columns: _Group) -> FloatArray:
-    from_rows, from_columns = _nearest(rows, columns)
-    return np.sqrt(
-        np.maximum(
-            np.maximum.reduceat(from_rows, rows.starts, axis=0),
-            np.maximum.reduceat(from_columns, columns.starts, axis=1),
-        )
-    )
-
-
-def _average(rows: _Group, columns: _Group) -> FloatArray:
-    from_rows, from_columns = _nearest(rows, columns)
-    total = np.add.reduceat(np.sqrt(from_rows), rows.starts, axis=0) + np.add.reduceat(
-        np.sqrt(from_columns), columns.starts, axis=1
-    )
-    return total / (rows.sizes[:, np.newaxis] + columns.sizes)
+def _directed(rows: list[FloatArray], columns: list[FloatArray], kind: Kind) -> FloatArray:
+    """Return the largest distance from an instance of a bag to another bag, or their sum."""
+    instances, combine = np.concatenate(rows), np.maximum if kind == "maximal" else np.add
+    starts = np.cumsum([0, *map(len, rows[:-1])])
+    return np.column_stack([
+        combine.reduceat(np.sqrt(cdist(instances, bag, "sqeuclidean").min(axis=1)), starts)
+        for bag in columns
+    ])  # fmt: skip
 
 
 class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -370,11 +289,11 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     """
 
     n_components_: int
-    eigenvalues_: NDArray[np.float64]
+    eigenvalues_: FloatArray
     n_features_in_: int
-    _training: _Stack
-    _squared_means: NDArray[np.float64]
-    _projection: NDArray[np.float64]
+    _training: list[FloatArray]
+    _squared_means: FloatArray
+    _projection: FloatArray
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -410,7 +329,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, X: Bags, y: Any = None) -> NDArray[np.float64]:
+    def fit_transform(self, X: Bags, y: Any = None) -> FloatArray:
         """Find the rows of the training bags and return them.
 
         Parameters
@@ -432,12 +351,12 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         return self._project(self._fit(X))
 
-    def _fit(self, X: Bags) -> NDArray[np.float64]:
+    def _fit(self, X: Bags) -> FloatArray:
         """Find the projection; return the squared distances between the training bags."""
-        training = _Stack.of(X, "X")
+        training = _read_bags(X, "X")
         squared = _distances(training, training, self.kind) ** 2
         means = squared.mean(axis=0)
-        n = training.n_bags
+        n = len(training)
         values, vectors = eigh(
             -0.5 * (squared - means - means[:, np.newaxis] + means.mean()),
             subset_by_index=[max(0, n - self.n_components), n - 1],
@@ -452,13 +371,13 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             )
         self.eigenvalues_ = values[kept]
         self.n_components_ = len(self.eigenvalues_)
-        self.n_features_in_ = training.n_features
+        self.n_features_in_ = training[0].shape[1]
         self._training = training
         self._squared_means = means
         self._projection = _with_fixed_signs(vectors[:, kept]) / np.sqrt(self.eigenvalues_)
         return squared
 
-    def transform(self, X: Bags) -> NDArray[np.float64]:
+    def transform(self, X: Bags) -> FloatArray:
         """Place bags among the training bags.
 
         Parameters
@@ -479,15 +398,15 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         (1, 1)
         """
         check_is_fitted(self)
-        bags = _Stack.of(X, "X")
-        if bags.n_features != self.n_features_in_:
+        bags = _read_bags(X, "X")
+        if bags[0].shape[1] != self.n_features_in_:
             raise ValueError(
-                f"The instances of X hold {bags.n_features} numbers, but BagEmbedding was "
+                f"The instances of X hold {bags[0].shape[1]} numbers, but BagEmbedding was "
                 f"fitted on instances of {self.n_features_in_}."
             )
         return self._project(_distances(bags, self._training, self.kind) ** 2)
 
-    def _project(self, squared: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _project(self, squared: FloatArray) -> FloatArray:
         """Turn squared distances to the training bags into rows (Gower's formula)."""
         centred = squared - squared.mean(axis=1, keepdims=True)
         centred -= self._squared_means - self._squared_means.mean()

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from pairmend._utils.text import counted
-from pairmend._utils.typing import FloatArray, Matrix
+from pairmend._utils.typing import FloatArray, IntArray, Matrix
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class MultiLabelData:
     """
 
     X: Any
-    Y: NDArray[np.int64]
+    Y: IntArray
     feature_names: tuple[str, ...]
     label_names: tuple[str, ...]
     categories: dict[int, tuple[str, ...]]
@@ -100,25 +99,13 @@ def check_finite(data: MultiLabelData) -> None:
     cells = data.X if isinstance(data.X, np.ndarray) else data.X.data
     if not np.isinf(cells).any():
         return
-    if isinstance(data.X, np.ndarray):
-        rows, places = np.nonzero(np.isinf(cells))
-    else:
-        coo = data.X.tocoo()
-        rows, places = (each[np.isinf(coo.data)] for each in (coo.row, coo.col))
-    row, place = int(rows[0]), int(places[0])
+    coo = sparse.coo_array(data.X)
+    first = int(np.flatnonzero(np.isinf(coo.data))[0])
+    row, place = coo.row[first], coo.col[first]
     raise ValueError(
         f"{source_name(data)}: column {data.feature_names[place]!r} is infinite in row {row}; "
         "write a number there, or empty the cell if the value is missing"
     )
-
-
-def category(values: tuple[str, ...], code: Any, feature: str) -> str:
-    """Return the value of a categorical feature with some code."""
-    if code != int(code) or not 0 <= code < len(values):
-        raise ValueError(
-            f"feature {feature!r} holds {code}, which is none of its {len(values)} categories"
-        )
-    return values[int(code)]
 
 
 def column_values(cells: Matrix, column: int) -> FloatArray:
@@ -197,14 +184,26 @@ def one_hot(
     return replace(data, X=X, feature_names=tuple(names), categories={})
 
 
-def drop_features(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
-    """Remove features."""
-    if missing := [name for name in names if name not in set(data.feature_names)]:
+def set_name(path: Path) -> str:
+    """Name a set after its file."""
+    return path.name.split(".")[0]
+
+
+def places_of(data: MultiLabelData, names: Sequence[str]) -> list[int]:
+    """Return the places of features."""
+    places = {name: place for place, name in enumerate(data.feature_names)}
+    if missing := [name for name in names if name not in places]:
         raise ValueError(
             f"{source_name(data)} has no columns named {quoted(missing)}; it has "
             f"{quoted(data.feature_names)}"
         )
-    kept = [f for f, name in enumerate(data.feature_names) if name not in set(names)]
+    return [places[name] for name in names]
+
+
+def drop_features(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
+    """Remove features."""
+    dropped = set(places_of(data, names))
+    kept = [f for f in range(len(data.feature_names)) if f not in dropped]
     if not kept:
         raise ValueError(
             f"{source_name(data)} would be left without any feature; keep or add a column that is "

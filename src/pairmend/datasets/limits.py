@@ -1,18 +1,42 @@
-"""ReadLimits: the largest number of bytes and cells that readers accept; ReadLimitError."""
+"""How much of a file is read: limits of bytes, cells and memory; opening compressed files."""
 
+import io
+import lzma
+import math
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pairmend._utils.defaults import MAX_FILE_BYTES, MAX_FILE_CELLS
+from pairmend._utils.files import OPENERS
 
 TEXT_CELLS = 16
 """Cells that a stored text counts as, a category or a string: about 128 bytes."""
 COLUMN_CELLS = 64
 """Cells that a column counts as, for its name and its description: about 512 bytes."""
+BYTES_OF_CELL = 32
+"""Memory that a cell takes at most while a file is read: 8 bytes, copied while columns are put
+together and labels are taken out."""
+
+
+class ReadWarning(UserWarning):
+    """A file was read in one of several possible ways, which the message describes.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from pairmend.datasets import ReadWarning
+    >>> warnings.simplefilter("error", ReadWarning)  # refuse files that need a guess
+    >>> warnings.simplefilter("default", ReadWarning)
+    """
 
 
 class ReadLimitError(ValueError):
-    """A file that holds more than :class:`ReadLimits` allow."""
+    """A file that holds more than :class:`ReadLimits`, or the memory of the process, allow."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +44,8 @@ class ReadLimits:
     r"""How much is read from one file before a ReadLimitError is raised.
 
     Compressed files of a few kilobytes can unpack to terabytes. The readers check these limits
-    while they read, so their memory stays in proportion to them.
+    while they read, so their memory stays in proportion to them. Where the memory of the process
+    is limited (``ulimit -v``, a container), a file that needs more is refused, too.
 
     Parameters
     ----------
@@ -29,16 +54,16 @@ class ReadLimits:
     max_cells : int, default=2**28
         Cells of the table, and cells of the label matrix. A stored cell of a sparse file counts
         as 2, each different text of a column as 16, a column as 64. A cell takes 8 bytes in the
-        result and about as much again while the file is read.
+        result and more while the file is read.
 
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from pairmend.datasets import ReadLimits, load_table
+    >>> from pairmend.datasets import ReadLimits, load_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "photos.csv")
     ...     _ = path.write_text("size,hue\n1,2\n3,4\n")
-    ...     load_table(path, limits=ReadLimits(max_bytes=10))  # doctest: +ELLIPSIS
+    ...     load_file(path, (), limits=ReadLimits(max_bytes=10))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     pairmend.datasets.limits.ReadLimitError: ...photos.csv: more than 10 bytes when unpacked...
@@ -104,26 +129,128 @@ DEFAULT_LIMITS = ReadLimits()
 
 
 class CellCount:
-    """Adds up the cells of one file and raises a ReadLimitError above the limit."""
+    """Adds up the cells of one file; raises a ReadLimitError above the limit or free memory."""
 
     def __init__(self, path: Path, limits: ReadLimits):
         self.path, self.limits = path, limits
         self.n_cells = 0
+        self._room = free_memory()
 
-    def add(self, n_cells: int) -> None:
-        """Count cells."""
-        self.n_cells += n_cells
-        self.limits.check_cells(self.path, self.n_cells)
+    def add(self, n_cells: int, *, texts: int = 0, columns: int = 0) -> None:
+        """Count cells, stored texts and columns."""
+        self.n_cells += n_cells + texts * TEXT_CELLS + columns * COLUMN_CELLS
+        self.check(self.n_cells)
 
-    def add_texts(self, n_texts: int) -> None:
-        """Count stored texts."""
-        self.add(n_texts * TEXT_CELLS)
-
-    def add_columns(self, n_columns: int) -> None:
-        """Count columns."""
-        self.add(n_columns * COLUMN_CELLS)
+    def check(self, n_cells: int) -> None:
+        """Raise a ReadLimitError if the file has so many cells, and this is too much."""
+        self.limits.check_cells(self.path, n_cells)
+        if n_cells * BYTES_OF_CELL > self._room:
+            raise _memory_error(self.path, f"; {self._room / 2**30:.2g} GiB are left")
 
     @property
     def texts_left(self) -> int:
         """How many more texts are allowed."""
         return (self.limits.max_cells - self.n_cells) // TEXT_CELLS
+
+
+def _memory_error(path: Path, left: str = "") -> ReadLimitError:
+    return ReadLimitError(
+        f"{path}: needs more memory than this process may use{left}. Raise the limit of the "
+        "process (ulimit -v, or that of the container), or read a part of the file"
+    )
+
+
+@contextmanager
+def memory_checked(path: Path) -> Iterator[None]:
+    """Raise a ReadLimitError, which names the file, in place of a MemoryError."""
+    try:
+        yield
+    except MemoryError:
+        raise _memory_error(path) from None
+
+
+def free_memory() -> float:
+    """Return the bytes that the process may still take by RLIMIT_AS and its control groups."""
+    room = math.inf
+    with suppress(ImportError, OSError, ValueError):  # other systems than Linux
+        import resource
+
+        pages = Path("/proc/self/statm").read_text().split()
+        size, resident = (int(n) * resource.getpagesize() for n in pages[:2])
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        room = _memory_of_groups() - resident
+        if limit != resource.RLIM_INFINITY:
+            room = min(room, limit - size)
+    return max(0.0, room)
+
+
+@cache
+def _memory_of_groups() -> float:
+    """Return the smallest limit of memory among the control groups of the process."""
+    limits = [math.inf]
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        root, name = Path("/sys/fs/cgroup"), "memory.max"
+        if controllers == "memory":  # version 1
+            root, name = root / "memory", "memory.limit_in_bytes"
+        group = root / path.lstrip("/")
+        for folder in (group, *group.parents):
+            with suppress(OSError, ValueError):  # no such file, or "max"
+                limits.append(int((folder / name).read_text()))
+    return min(limits)
+
+
+class _UnpackedFile(io.RawIOBase):
+    """The bytes of a file, decompressed by its suffix (gz, bz2, xz), up to `limits.max_bytes`.
+
+    Damage of a compressed file raises a ValueError that names the file.
+    """
+
+    def __init__(self, path: Path, limits: ReadLimits):
+        self._path, self._limits = path, limits
+        self._stream = OPENERS.get(path.suffix.lower(), Path.open)(path, "rb")
+        self._n_bytes = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a place, which is the start when text files are read again."""
+        self._n_bytes = 0 if (offset, whence) == (0, 0) else self._n_bytes
+        return int(self._stream.seek(offset, whence))
+
+    def readinto(self, buffer: Any) -> int:
+        """Read and count bytes."""
+        try:
+            n_bytes: int = self._stream.readinto(buffer)
+        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+            if getattr(error, "errno", None) is not None:  # not of the content
+                raise
+            raise ValueError(f"{self._path}: the compressed file is broken: {error}") from error
+        self._n_bytes += n_bytes
+        self._limits.check_bytes(self._path, self._n_bytes)
+        return n_bytes
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+def opened(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> io.BufferedReader:
+    """Open a file for reading bytes, decompressed by its suffix, up to `limits.max_bytes`."""
+    return io.BufferedReader(_UnpackedFile(path, limits), 2**18)
+
+
+def kind_of(path: Path) -> str:
+    """Return the suffix of a file in lower case, without that of its compression."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in OPENERS:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""

@@ -1,21 +1,24 @@
 """Reading multi-instance multi-label data from MATLAB and relational ARFF files."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from pairmend._utils.files import OPENERS
-from pairmend._utils.text import counted
-from pairmend.datasets.arff import ArffFile, read_arff
-from pairmend.datasets.assembly import label_indicator, set_name
+from pairmend._utils.typing import FloatArray, IntArray
+from pairmend.datasets.arff import read_arff
 from pairmend.datasets.bags import MultiInstanceData
-from pairmend.datasets.data import column_values
-from pairmend.datasets.limits import COLUMN_CELLS, DEFAULT_LIMITS, ReadLimits
+from pairmend.datasets.data import MultiLabelData, set_name
+from pairmend.datasets.labels import take_labels
+from pairmend.datasets.limits import (
+    COLUMN_CELLS,
+    DEFAULT_LIMITS,
+    ReadLimits,
+    kind_of,
+    memory_checked,
+)
 from pairmend.datasets.matlab import load_variables
 
 _LAYOUTS = (
@@ -23,11 +26,6 @@ _LAYOUTS = (
     (("train_bags", "train_target"), ("test_bags", "test_target")),
 )
 """Accepted names of variables: the parts of a set, each with its bags and its targets."""
-
-_EXPECTED = (
-    "expected the variables bags and targets, or a struct with train_bags, train_target, "
-    "test_bags and test_target"
-)
 
 
 def load_miml(
@@ -63,8 +61,7 @@ def load_miml(
     Raises
     ------
     ValueError
-        If the file is not as described. For a file that is not in ARFF format it is an
-        ArffError.
+        If the file is not as described.
 
     Examples
     --------
@@ -92,232 +89,121 @@ def load_miml(
     ([[1, 0], [1, 1]], ('sea', 'sun'))
     """
     path = Path(path)
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".mat"]:
-        return _read_matlab(path, name or set_name(path), limits)
-    if suffixes and suffixes[-1] in OPENERS:
-        suffixes.pop()
-    if suffixes[-1:] == [".arff"]:
-        content = read_arff(path, limits=limits)
-        return _from_arff(content, path, name or set_name(path), limits)
-    raise ValueError(
-        f"{path}: expected a MATLAB file (.mat) or an ARFF file (.arff, .arff.gz, .arff.bz2, "
-        ".arff.xz); found another suffix"
-    )
+    readers = {".mat": _read_matlab, ".arff": _read_arff}
+    if kind_of(path) not in readers:
+        raise ValueError(f"{path}: expected a MATLAB file (.mat) or an ARFF file (.arff)")
+    with memory_checked(path):
+        return readers[kind_of(path)](path, name or set_name(path), limits)
 
 
 def _read_matlab(path: Path, name: str, limits: ReadLimits) -> MultiInstanceData:
-    scope = _find_scope(path, load_variables(path, limits))
-    layout = next(layout for layout in _LAYOUTS if _any_of(layout, scope))
-    if missing := [variable for part in layout for variable in part if variable not in scope]:
-        raise ValueError(f"{path}: lacks the variables {missing}; {_EXPECTED}")
-    bags: list[NDArray[np.float64]] = []
-    indicators = []
-    for bags_name, targets_name in layout:
-        part = _read_bags(path, bags_name, scope[bags_name])
-        bags += part
-        indicators.append(_read_targets(path, targets_name, scope[targets_name], len(part)))
-    _check_columns(path, bags)
-    if len({part.shape[1] for part in indicators}) != 1:
-        shapes = " and ".join(str(part.shape[1]) for part in indicators)
-        raise ValueError(
-            f"{path}: targets of {shapes} labels; expected the same number in all parts"
-        )
-    Y = np.concatenate(indicators)
-    limits.check_cells(path, (bags[0].shape[1] + Y.shape[1]) * COLUMN_CELLS)
-    return MultiInstanceData(
-        bags=bags,
-        Y=Y,
-        feature_names=tuple(map(str, range(bags[0].shape[1]))),
-        label_names=_label_names(path, scope.get("class_name"), Y.shape[1]),
-        name=name,
-        source=(path,),
-    )
-
-
-def _find_scope(path: Path, variables: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the variables, or the fields of the one struct, that have the expected names."""
+    variables = load_variables(path, limits)
     found = [
-        (place, scope)
-        for place, scope in _scopes("", variables)
-        if any(_any_of(layout, scope) for layout in _LAYOUTS)
+        (layout, scope)
+        for scope in _scopes(variables)
+        for layout in _LAYOUTS
+        if all(variable in scope for part in layout for variable in part)
     ]
-    if not found:
-        raise ValueError(f"{path}: holds the variables {sorted(variables)}; {_EXPECTED}")
-    if len(found) > 1 or all(_any_of(layout, found[0][1]) for layout in _LAYOUTS):
-        places = [place or "the file itself" for place, _ in found]
-        raise ValueError(f"{path}: holds more than one data set, in {places}; expected one")
-    return found[0][1]
-
-
-def _scopes(place: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    yield place, variables
-    for key, value in variables.items():
-        names = value.dtype.names if isinstance(value, np.ndarray) else None
-        if names and value.size == 1:
-            fields = value.ravel()[0]
-            yield from _scopes(f"{place}.{key}".lstrip("."), {n: fields[n] for n in names})
-
-
-def _any_of(layout: tuple[tuple[str, str], ...], scope: Mapping[str, Any]) -> bool:
-    return any(variable in scope for part in layout for variable in part)
-
-
-def _read_bags(path: Path, variable: str, cell: Any) -> list[NDArray[np.float64]]:
-    if not isinstance(cell, np.ndarray) or cell.dtype != object:
+    if len(found) != 1:
         raise ValueError(
-            f"{path}: {variable} is {_describe(cell)}; expected a cell array with a matrix a bag"
+            f"{path}: holds {len(found)} sets of bags in the variables {sorted(variables)}; "
+            "expected one: bags and targets, or train_bags, train_target, test_bags and "
+            "test_target, perhaps in a struct"
         )
-    if cell.size == 0 or max(cell.shape) != cell.size:
+    layout, scope = found[0]
+    bags, parts = [], []
+    for bags_name, targets_name in layout:
+        own = _read_bags(path, bags_name, scope[bags_name])
+        parts.append(_read_targets(path, targets_name, scope[targets_name], len(own)))
+        bags += own
+    if len({bag.shape[1] for bag in bags}) != 1 or len({part.shape[1] for part in parts}) != 1:
+        raise ValueError(f"{path}: expected instances of the same width, and the same labels")
+    Y, width = np.concatenate(parts), bags[0].shape[1]
+    names = scope.get("class_name")
+    if names is None:
+        names = list(map(str, range(Y.shape[1])))
+    labels = [n.strip() for n in names if isinstance(n, str) and n.strip()]
+    if len(set(labels)) != Y.shape[1]:
         raise ValueError(
-            f"{path}: {variable} is a cell array of shape {cell.shape}; expected one row or one "
-            "column of bags"
+            f"{path}: class_name must name each of the {Y.shape[1]} labels, each by another text; "
+            f"found {names!r:.200}"
         )
-    bags = []
-    for number, bag in enumerate(cell.ravel(), start=1):
-        if not isinstance(bag, np.ndarray) or bag.dtype.kind not in "biuf" or bag.ndim != 2:
-            raise ValueError(
-                f"{path}: bag {number} of {variable} is {_describe(bag)}; expected a matrix of "
-                "numbers, instances in rows"
-            )
-        if bag.size == 0:
-            raise ValueError(
-                f"{path}: bag {number} of {variable} is empty, of shape {bag.shape}; expected at "
-                "least one instance"
-            )
-        bags.append(bag.astype(np.float64, order="C"))
-    return bags
+    limits.check_cells(path, (width + Y.shape[1]) * COLUMN_CELLS)
+    features = tuple(map(str, range(width)))
+    return MultiInstanceData(bags, Y, features, tuple(labels), name, (path,))
 
 
-def _check_columns(path: Path, bags: Sequence[NDArray[np.float64]]) -> None:
+def _scopes(variables: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the variables, and the fields of each struct."""
+    yield variables
+    for value in variables.values():
+        if isinstance(value, dict):
+            yield from _scopes(value)
+
+
+def _read_bags(path: Path, variable: str, cell: Any) -> list[FloatArray]:
+    bags = cell if isinstance(cell, list) else []
     for number, bag in enumerate(bags, start=1):
-        if bag.shape[1] != bags[0].shape[1]:
+        if not isinstance(bag, np.ndarray) or bag.ndim != 2 or bag.size == 0:
             raise ValueError(
-                f"{path}: the instances of bag {number} hold "
-                f"{counted(bag.shape[1], 'number')}, those of bag 1 {bags[0].shape[1]}; expected "
-                "the same number in all"
+                f"{path}: bag {number} of {variable} is no full matrix of numbers with at least "
+                "one instance"
             )
+    if not bags:
+        raise ValueError(f"{path}: {variable} must be a cell array with a matrix a bag")
+    return [np.ascontiguousarray(bag) for bag in bags]
 
 
-def _read_targets(path: Path, variable: str, targets: Any, n_bags: int) -> NDArray[np.int64]:
+def _read_targets(path: Path, variable: str, targets: Any, n_bags: int) -> IntArray:
     """Return the indicators of a part, a row a bag."""
-    if not isinstance(targets, np.ndarray) or targets.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{path}: {variable} is {_describe(targets)}; expected a full matrix of -1 and 1"
-        )
-    if targets.ndim != 2 or targets.shape[1] != n_bags or targets.shape[0] == 0:
-        raise ValueError(
-            f"{path}: {variable} is of shape {targets.shape}; expected a row a label and "
-            f"{counted(n_bags, 'column')}, one a bag"
-        )
-    values = np.unique(targets)
+    is_matrix = isinstance(targets, np.ndarray) and targets.ndim == 2 and targets.size > 0
     # In a matrix with both -1 and 0, 0 may mean "unknown".
-    if not (np.isin(values, (-1, 1)).all() or np.isin(values, (0, 1)).all()):
-        shown = ", ".join(f"{value:g}" for value in values[:6])
+    if (
+        not is_matrix
+        or targets.shape[1] != n_bags
+        or not (np.isin(targets, (-1, 1)).all() or np.isin(targets, (0, 1)).all())
+    ):
         raise ValueError(
-            f"{path}: {variable} holds the values {shown}{', ...' if len(values) > 6 else ''}; "
-            "expected -1 and 1, or 0 and 1"
+            f"{path}: {variable} must be a full matrix of -1 and 1, or of 0 and 1, with a row a "
+            f"label and {n_bags} columns, one a bag"
         )
     return (targets.T == 1).astype(np.int64, order="C")
 
 
-def _label_names(path: Path, cells: Any, n_labels: int) -> tuple[str, ...]:
-    if cells is None:
-        return tuple(map(str, range(n_labels)))
-    if not isinstance(cells, np.ndarray) or cells.dtype.kind not in "OU":
-        raise ValueError(f"{path}: class_name is {_describe(cells)}; expected a cell of strings")
-    # A cell holds an array of one string; a character matrix is an array of padded ones.
-    texts = [cell.item() if getattr(cell, "size", 0) == 1 else cell for cell in cells.ravel()]
-    names = tuple(text.strip() if isinstance(text, str) else "" for text in texts)
-    if len(names) != n_labels:
-        raise ValueError(
-            f"{path}: class_name names {counted(len(names), 'label')}, targets has {n_labels}"
-        )
-    if "" in names or len(set(names)) != len(names):
-        raise ValueError(
-            f"{path}: class_name must name each label, each by another string; found {names}"
-        )
-    return names
-
-
-def _describe(value: Any) -> str:
-    if sparse.issparse(value):
-        return f"a sparse matrix of shape {value.shape} (use full() in MATLAB)"
-    if not isinstance(value, np.ndarray):
-        return f"a {type(value).__name__}"
-    kinds = {"O": "a cell array", "U": "text", "V": "a struct", "c": "an array of complex numbers"}
-    return f"{kinds.get(value.dtype.kind, 'an array of numbers')} of shape {value.shape}"
-
-
-def _from_arff(content: ArffFile, path: Path, name: str, limits: ReadLimits) -> MultiInstanceData:
+def _read_arff(path: Path, name: str, limits: ReadLimits) -> MultiInstanceData:
+    content = read_arff(path, limits=limits)
     attributes = content.attributes
     relational = [place for place, a in enumerate(attributes) if a.kind == "relational"]
-    if len(relational) != 1:
+    place = relational[0] if len(relational) == 1 else len(attributes)
+    labels = attributes[place + 1 :]
+    if place > 1 or not labels or any(a.kind in ("text", "relational") for a in labels):
         raise ValueError(
-            f"{path}: {len(relational)} relational attributes; expected one, which holds the bags"
+            f"{path}: expected at most one attribute, the identifier, then one relational "
+            "attribute, which holds the bags, then labels of 0 and 1"
         )
-    place = relational[0]
-    labels = range(place + 1, len(attributes))
-    if place > 1 or not labels:
-        raise ValueError(
-            f"{path}: {counted(place, 'attribute')} before the bags and "
-            f"{len(labels)} behind them; expected at most one before, the identifier, and "
-            "the labels behind"
-        )
-    for kinds, checked in (
-        (("numeric",), attributes[place].attributes),
-        (("numeric", "nominal"), attributes[place + 1 :]),
-    ):
-        for attribute in checked:
-            if attribute.kind not in kinds:
-                raise ValueError(
-                    f"{path}: attribute {attribute.name!r} is {attribute.kind}; the numbers of "
-                    "instances must be numeric, and labels numeric or nominal of 0 and 1"
-                )
+    if any(attribute.kind != "numeric" for attribute in attributes[place].attributes):
+        raise ValueError(f"{path}: the attributes of instances must be numeric")
     bags = content.relations[place]
-    limits.check_cells(path, sum(math.prod(bag.cells.shape) for bag in bags))  # sparse ones, too
-    limits.check_cells(path, len(bags) * len(labels))
-    if any(part.weights is not None for part in (content, *bags)):
-        raise ValueError(f"{path}: has instance weights, which bags cannot have; remove them")
-    _check_every_row_has_a_bag(content, place, path)
-    _check_identifiers(content, place, path)
+    limits.check_cells(path, sum(bag.shape[0] * bag.shape[1] for bag in bags))  # sparse ones, too
+    cells = content.cells
+    limits.check_cells(path, cells.shape[0] * len(attributes))
+    table = cells.toarray() if sparse.issparse(cells) else cells
+    # In a sparse row, a cell that was left out reads as 0, the first bag.
+    if content.weights is not None or not np.array_equal(table[:, place], np.arange(len(table))):
+        raise ValueError(f"{path}: expected a bag in each row, and no instance weights")
+    identifiers = table[:, 0][~np.isnan(table[:, 0])]
+    if place and len(np.unique(identifiers)) < len(identifiers):
+        raise ValueError(f"{path}: two rows have the same identifier; expected a row a bag")
+    names = tuple(attribute.name for attribute in attributes)
+    categories = {f: a.values for f, a in enumerate(attributes) if a.kind == "nominal"}
+    nothing = np.empty((len(table), 0), dtype=np.int64)
+    rows = MultiLabelData(table, nothing, names, (), categories, name, (path,))
+    rows = take_labels(rows, names[place + 1 :], limits)
     return MultiInstanceData(
-        bags=[_dense(bag) for bag in bags],
-        Y=np.column_stack([label_indicator(content, label, path) for label in labels]),
-        feature_names=tuple(a.name for a in attributes[place].attributes),
-        label_names=tuple(attributes[label].name for label in labels),
+        bags=[bag.toarray() if sparse.issparse(bag) else bag for bag in bags],
+        Y=rows.Y,
+        feature_names=tuple(attribute.name for attribute in attributes[place].attributes),
+        label_names=rows.label_names,
         name=name,
         source=(path,),
     )
-
-
-def _check_every_row_has_a_bag(content: ArffFile, place: int, path: Path) -> None:
-    given = ~np.isnan(column_values(content.cells, place))
-    if sparse.issparse(content.cells):  # a cell that was left out reads as 0, the first bag
-        entries = content.cells.tocoo()
-        given &= np.isin(np.arange(len(given)), entries.row[entries.col == place])
-    if not given.all():
-        row = int(np.flatnonzero(~given)[0])
-        raise ValueError(f"{path}: row {row} has no bag; expected one in each row")
-
-
-def _check_identifiers(content: ArffFile, place: int, path: Path) -> None:
-    """Raise an error if two bags have the same identifier: they may be parts of one bag."""
-    if place == 0:
-        return
-    texts = content.texts.get(0)
-    first: dict[Any, int] = {}
-    for row, cell in enumerate(column_values(content.cells, 0)):
-        if np.isnan(cell):
-            continue
-        key = texts[int(cell)] if texts else cell
-        if first.setdefault(key, row) != row:
-            raise ValueError(
-                f"{path}: rows {first[key]} and {row} have the same identifier in "
-                f"{content.attributes[0].name!r}; expected a row a bag"
-            )
-
-
-def _dense(bag: ArffFile) -> NDArray[np.float64]:
-    cells = bag.cells.toarray() if sparse.issparse(bag.cells) else bag.cells
-    return np.asarray(cells, dtype=np.float64)

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import resources
@@ -18,12 +19,9 @@ import numpy as np
 
 from pairmend.datasets.bags import MultiInstanceData
 from pairmend.datasets.data import MultiLabelData, drop_features, one_hot, subset
-from pairmend.datasets.files import read_csv
 from pairmend.datasets.generated import make_hypercubes, make_hyperspheres
-from pairmend.datasets.meka import load_meka
 from pairmend.datasets.miml import load_miml
-from pairmend.datasets.mulan import load_mulan
-from pairmend.datasets.multitarget import load_multitarget
+from pairmend.datasets.opening import load_file
 
 
 @dataclass(frozen=True)
@@ -252,15 +250,15 @@ def load(
     data = _read(entry, data_dir, download)
     if raw:
         return data
-    prepared = _PREPARATIONS.get(entry.name, _unchanged)(data)
+    prepared = _PREPARATIONS[entry.name](data) if entry.name in _PREPARATIONS else data
     return prepared if entry.seed is None else subset(prepared, entry.rows, seed=entry.seed)
 
 
 def _read(entry: CatalogueEntry, data_dir: str | Path | None, download: bool) -> Any:
     found = _find_files(entry, data_dir)
-    if None in found and (data := load_packaged(entry.name)) is not None:
+    if None in found and (data := _load_packaged(entry.name)) is not None:
         return data
-    if None in found and not download and entry.files:
+    if None in found and not download:
         raise FileNotFoundError(
             f"{entry.name}: {', '.join(file.name for file in entry.files)} are neither in a folder "
             "of yours nor in the cache; pass download=True to download them"
@@ -268,12 +266,16 @@ def _read(entry: CatalogueEntry, data_dir: str | Path | None, download: bool) ->
     paths = [path or _fetch_file(entry, f) for path, f in zip(found, entry.files, strict=True)]
     match entry.format:
         case "mulan":
-            *arff, xml = paths
-            return load_mulan(arff, xml, name=entry.name)
+            *parts, xml = paths
+            sets = [load_file(part, xml, name=entry.name) for part in parts]
+            X = [data.X for data in sets]
+            joined = X[0] if len(X) == 1 else np.vstack(X)
+            Y = np.vstack([data.Y for data in sets])
+            return replace(sets[0], X=joined, Y=Y, source=tuple(paths))
         case "meka":
-            return load_meka(paths[0], name=entry.name)
+            return load_file(paths[0], name=entry.name)
         case "multitarget":
-            return load_multitarget(paths[0], entry.targets, name=entry.name)
+            return load_file(paths[0], targets=entry.targets, name=entry.name)
         case _:
             return load_miml(paths[0], name=entry.name)
 
@@ -283,22 +285,25 @@ def is_available(name: str, data_dir: str | Path | None = None) -> bool:
     entry = find_entry(name)
     if entry.status != "files":
         return entry.status == "generated"
-    return None not in _find_files(entry, data_dir) or load_packaged(entry.name) is not None
+    return None not in _find_files(entry, data_dir) or _load_packaged(entry.name) is not None
 
 
-def _find_files(entry: CatalogueEntry, data_dir: str | Path | None) -> list[Path | None]:
+def _find_files(
+    entry: CatalogueEntry, data_dir: str | Path | None, *, in_cache_only: bool = False
+) -> list[Path | None]:
     """Return the path of each file in the user's folder, checked, or in the cache."""
     if entry.status == "not found":
         raise ValueError(f"{entry.name}: {entry.notes}")
     folders = []
-    if named := data_dir or os.environ.get("PAIRMEND_DATA"):
+    named = data_dir or os.environ.get("PAIRMEND_DATA")
+    if named and not in_cache_only:
         folder = Path(named).expanduser()
         if not folder.is_dir():
             origin = "data_dir" if data_dir else "the environment variable PAIRMEND_DATA"
             raise NotADirectoryError(f"{origin} names {folder}, which is not a folder")
         names = (entry.folder, entry.name)
         folders = [folder, *(f for f in sorted(folder.iterdir()) if f.name.casefold() in names)]
-    found = []
+    found: list[Path | None] = []
     for file in entry.files:
         path = next((f / file.name for f in folders if (f / file.name).is_file()), None)
         if path is not None and _sha256_of(path) != file.sha256:
@@ -307,7 +312,11 @@ def _find_files(entry: CatalogueEntry, data_dir: str | Path | None) -> list[Path
                 f"{file.sha256}. Remove it from the folder to download the right one, or read it "
                 "with load_file."
             )
-        found.append(path or _cached_file(entry, file))
+        if path is None:
+            with suppress(ImportError):  # without pooch and PAIRMEND_CACHE there is no cache yet
+                path = cache_folder() / entry.folder / file.name
+                path = path if path.is_file() and _sha256_of(path) == file.sha256 else None
+        found.append(path)
     return found
 
 
@@ -342,9 +351,8 @@ def fetch(name: str) -> tuple[Path, ...]:
     ()
     """
     entry = find_entry(name)
-    if entry.status == "not found":
-        raise ValueError(f"{entry.name}: {entry.notes}")
-    return tuple(_cached_file(entry, file) or _fetch_file(entry, file) for file in entry.files)
+    cached = _find_files(entry, None, in_cache_only=True)
+    return tuple(p or _fetch_file(entry, f) for p, f in zip(cached, entry.files, strict=True))
 
 
 def _fetch_file(entry: CatalogueEntry, file: CatalogueFile) -> Path:
@@ -364,15 +372,6 @@ def _fetch_file(entry: CatalogueEntry, file: CatalogueFile) -> Path:
     except (OSError, ValueError) as error:  # a wrong hash is a ValueError
         raise OSError(f"cannot fetch {url}: {error}. {_by_hand(entry)}") from error
     return Path(path)
-
-
-def _cached_file(entry: CatalogueEntry, file: CatalogueFile) -> Path | None:
-    """Return the path of a file in the cache, None if it is missing or its SHA-256 is wrong."""
-    try:
-        path = cache_folder() / entry.folder / file.name
-    except ImportError:  # without pooch and PAIRMEND_CACHE there is no cache yet
-        return None
-    return path if path.is_file() and _sha256_of(path) == file.sha256 else None
 
 
 def cache_folder() -> Path:
@@ -406,7 +405,7 @@ def _import_pooch(hint: str = "") -> Any:
     return pooch
 
 
-def load_packaged(name: str) -> MultiLabelData | None:
+def _load_packaged(name: str) -> MultiLabelData | None:
     """Return yeast or flare2 as in Mulan's files, from the wheel of river.
 
     None for other sets, and where river is not installed. Its tables equal Mulan's files except
@@ -418,30 +417,25 @@ def load_packaged(name: str) -> MultiLabelData | None:
 
     try:
         path = Path(str(distribution("river").locate_file(_PACKAGED[name])))
-        frame = read_csv(path)
+        frame = pd.read_csv(path, float_precision="round_trip")
     except (PackageNotFoundError, FileNotFoundError):
         return None
+    categories: dict[int, tuple[str, ...]] = {}
+    labels = ["c-class", "m-class", "x-class"]
     if name == "yeast":
         labels = [f"Class{number}" for number in _YEAST_LABELS]
         table = frame.drop(columns=labels)
-        cells, features, categories = table.to_numpy(float), table.columns.tolist(), {}
-        Y = frame[labels].to_numpy()
+        cells, features, Y = table.to_numpy(float), table.columns.tolist(), frame[labels].to_numpy()
     else:
-        features, labels = list(_FLARE_FEATURES), ["c-class", "m-class", "x-class"]
+        features = list(_FLARE_FEATURES)
         categories = {f: tuple(values) for f, values in enumerate(_FLARE_FEATURES.values())}
-        codes = [
-            pd.Categorical(frame.iloc[:, f].astype(str), categories=values).codes
-            for f, values in categories.items()
-        ]
+        columns = [frame.iloc[:, f].astype(str) for f in categories]
+        codes = [pd.Categorical(c, categories[f]).codes for f, c in enumerate(columns)]
         cells, Y = np.column_stack(codes).astype(float), frame.iloc[:, len(features) :].to_numpy()
     indicators = (Y > 0).astype(np.int64)
     return MultiLabelData(
         cells, indicators, tuple(features), tuple(labels), categories, name, (path,)
     )
-
-
-def _unchanged(data: MultiLabelData) -> MultiLabelData:
-    return data
 
 
 def _without_identifier(data: MultiLabelData) -> MultiLabelData:

@@ -1,111 +1,43 @@
-"""load_file, load_table, save_file: the reader or writer by the suffix of the file."""
+"""load_file: the reader by the suffix of the file."""
 
-import csv
-import warnings
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.files import OPENERS, written
-from pairmend._utils.text import counted
-from pairmend.datasets.arff import read_arff
-from pairmend.datasets.arff.text import Progress
-from pairmend.datasets.assembly import assemble, set_name
-from pairmend.datasets.bags import MultiInstanceData
-from pairmend.datasets.columns import MISSING, Column, Notation, Texts
-from pairmend.datasets.data import MultiLabelData, category, check_finite
-from pairmend.datasets.excel import read_excel
-from pairmend.datasets.label_columns import ChosenLabels, find_labels
-from pairmend.datasets.limits import COLUMN_CELLS, DEFAULT_LIMITS, ReadLimits
-from pairmend.datasets.meka import load_meka, save_meka
+from pairmend.datasets.arff import ArffFile, read_arff
+from pairmend.datasets.data import MultiLabelData, check_finite, set_name
+from pairmend.datasets.labels import ChosenLabels, find_labels, take_labels, take_tags
+from pairmend.datasets.limits import (
+    COLUMN_CELLS,
+    DEFAULT_LIMITS,
+    ReadLimits,
+    kind_of,
+    memory_checked,
+)
 from pairmend.datasets.miml import load_miml
-from pairmend.datasets.mulan import load_mulan, save_mulan
-from pairmend.datasets.multitarget import load_multitarget
 from pairmend.datasets.parquet import read_parquet
-from pairmend.datasets.preparation import take_labels
-from pairmend.datasets.tag_column import take_tags
-from pairmend.datasets.text_files import Header, TextFile
-from pairmend.datasets.warning import ReadWarning
+from pairmend.datasets.table import Notation
+from pairmend.datasets.text_files import read_text_file
+from pairmend.datasets.workbooks import read_workbook
 
-TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
-EXCEL_SUFFIXES = (".xlsx", ".xlsm")
-_MAX_NOTES = 3
-"""Columns that a warning describes; of further ones it has the number."""
-TABLE_SUFFIXES = (*TEXT_SUFFIXES, *EXCEL_SUFFIXES, ".parquet")
+_TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
+_EXCEL_SUFFIXES = (".xlsx", ".xlsm")
+_MEKA_OPTION = re.compile(r"(?:^|[\s:])-[Cc]\s*+(-?[0-9]++)")
 
 
 def load_file(
     path: str | Path,
-    *,
-    xml: str | Path | None = None,
-    labels: Sequence[str] | None = None,
-    targets: int | None = None,
-    progress: Progress | None = None,
-    limits: ReadLimits = DEFAULT_LIMITS,
-) -> MultiLabelData:
-    r"""Read a data set from an ARFF, text, Excel, Parquet or MATLAB file.
-
-    Parameters
-    ----------
-    path : path
-        An ARFF, text, Excel, Parquet or MATLAB file, plain or compressed where the kind allows.
-    xml : path, default=None
-        The file that names the labels of a Mulan ARFF file. None means the XML file of the same
-        name in the same folder; without one, the ARFF file is read as Meka's.
-    labels : sequence of str, default=None
-        Columns that are labels, of files other than ARFF and MATLAB.
-    targets : int, default=None
-        How many of the last attributes of an ARFF file are regression targets; above 0 they
-        are labels.
-    progress : callable, default=None
-        Called with the share of an ARFF file that has been read, from 0 to 1.
-    limits : ReadLimits, default=ReadLimits()
-        How much is read at most.
-
-    Returns
-    -------
-    MultiLabelData
-        Bags of one size are flattened, others embedded.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from pairmend.datasets import load_file
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "photos.csv")
-    ...     _ = path.write_text("size,sea,sun\n2.5,1,0\n0.5,0,1\n")
-    ...     photos = load_file(path, labels=["sea", "sun"])
-    >>> photos.X.tolist(), photos.Y.tolist()
-    ([[2.5], [0.5]], [[1, 0], [0, 1]])
-    """
-    path = Path(path)
-    match _kind(path):
-        case ".arff" if targets is not None:
-            return load_multitarget(path, targets, progress=progress, limits=limits)
-        case ".arff":
-            names = Path(xml) if xml is not None else _xml_beside(path)
-            if names is not None:
-                return load_mulan(path, names, progress=progress, limits=limits)
-            return load_meka(path, progress=progress, limits=limits)
-        case ".mat":
-            return _as_rows(load_miml(path, limits=limits), path, limits)
-        case kind if kind in TABLE_SUFFIXES and labels:
-            return load_table(path, labels, limits=limits)
-        case kind if kind in TABLE_SUFFIXES:
-            raise ValueError(f"{path}: labels must name the columns of the file that are labels")
-        case kind:
-            raise ValueError(_unknown_suffix(path, kind, ".arff, .parquet or .mat"))
-
-
-def load_table(
-    path: str | Path,
-    labels: ChosenLabels = (),
+    labels: ChosenLabels | None = None,
     *,
     tags: str | None = None,
     separator: str | None = None,
+    targets: int | Sequence[str] | None = None,
+    threshold: float = 0.0,
     categorical: Sequence[str] = (),
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -114,31 +46,42 @@ def load_table(
     header_row: int | None = None,
     sheet: str | None = None,
     name: str | None = None,
-    progress: Progress | None = None,
     limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
-    r"""Read a table, of which some columns may be labels.
+    r"""Read a data set from a text, Excel, Parquet, ARFF or MATLAB file.
 
     Parameters
     ----------
     path : path
-        A text file with delimiters (.csv, .tsv, .txt), an Excel workbook (.xlsx), an ARFF or a
-        Parquet file; text files and ARFF plain or compressed (.gz, .bz2, .xz).
-    labels : sequence of str, int or path, default=()
+        A text file with delimiters (.csv, .tsv, .txt), an Excel workbook (.xlsx), a Parquet, ARFF
+        or MATLAB file (.mat, version 5 to 7.2); text files and ARFF plain or compressed (.gz,
+        .bz2, .xz).
+    labels : sequence of str, int or path, default=None
         Columns that are labels: their names, how many of the last columns, or a Mulan XML file
-        that names them. By default all columns are features. Cells are 0 and 1, yes and no, true
-        and false, t and f, or + and -, in upper or lower case. Empty cells are 0 if all other
-        cells of the column stand for 1, as x does.
+        that names them; ``()`` for none. Cells are 0 and 1, yes and no, true and false, t and f,
+        or + and -, in upper or lower case. Empty cells are 0 if all other cells of the column
+        stand for 1, as x does.
+
+        None is for files that state their labels: an ARFF file with an XML file of the same name
+        beside it (Mulan), or with the option ``-C n`` in its relation name (Meka: the first n
+        attributes, or the last -n); a MATLAB file of bags, see `load_miml`, whose bags are
+        flattened if they are of one size, else embedded.
     tags : str, default=None
-        A column that lists the tags of each row. Each tag becomes a label.
+        A column that lists the tags of each row. Each tag becomes a label. Empty cells and ``-``,
+        ``none`` and the like are rows without tags.
     separator : str, default=None
-        Text between tags. None means the most frequent of ``;|,/`` and line breaks.
+        Text between tags. None means the one of ``;|,/`` and line breaks that the column has.
+    targets : int or sequence of str, default=None
+        Columns of numbers that become labels, 1 above the `threshold`: how many of the last ones,
+        or their names. For regression sets with several targets.
+    threshold : float, default=0.0
+        Value above which a target makes its label relevant.
     categorical : sequence of str, default=()
         Names of columns whose numbers are codes; names that the file lacks are ignored. Columns
         with a whole number that begins with 0, as 00501, are always categorical.
     encoding : str, default=None
-        Encoding of a text file. None means that of its byte order mark, else UTF-8, else cp1252 if
-        the bytes agree.
+        Encoding of a text or ARFF file. None means that of its byte order mark, else UTF-8, else
+        cp1252 if the bytes agree.
     delimiter : str, default=None
         Character between the cells of a text file. None means the one of comma, semicolon, tab
         and | that the header has.
@@ -155,17 +98,15 @@ def load_table(
     sheet : str, default=None
         Name of the sheet of a workbook. None means the only one with cells.
     name : str, default=None
-        Name of the set; that of the file if None.
-    progress : callable, default=None
-        Called with the share of an ARFF file that has been read, from 0 to 1.
+        Name of the set; that of the file or of Meka's relation if None.
     limits : ReadLimits, default=ReadLimits()
         How much is read at most.
 
     Returns
     -------
     MultiLabelData
-        Columns whose cells are all numbers or missing are numbers; other columns are categorical,
-        with their values sorted. Rows without any value are left out.
+        Columns whose cells are all numbers or missing are numbers; other columns are categorical.
+        Rows without any value are left out.
 
     Raises
     ------
@@ -176,200 +117,136 @@ def load_table(
     Warns
     -----
     ReadWarning
-        Of columns and cells that are easily read in another way than they are meant.
+        Of an encoding, empty rows and empty labels, and how they are read.
 
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from pairmend.datasets import load_table
+    >>> from pairmend.datasets import load_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "photos.csv")
     ...     _ = path.write_text("size;hue;sea;sun\n2,5;red;yes;no\n;blue;no;yes\n")
-    ...     photos = load_table(path, labels=2)
+    ...     photos = load_file(path, labels=2)
     ...     _ = path.write_text("size,seen\n2.5,sea|sun\n0.5,sun\n")
-    ...     tagged = load_table(path, tags="seen", separator="|")
+    ...     tagged = load_file(path, tags="seen")
     >>> photos.feature_names, photos.label_names
     (('size', 'hue'), ('sea', 'sun'))
     >>> tagged.label_names, tagged.Y.tolist()
     (('sea', 'sun'), [[1, 1], [0, 1]])
     """
     path = Path(path)
-    kind = _kind(path)
-    of_text = {"--encoding": encoding, "--delimiter": delimiter}
-    of_cells = {"--decimal": decimal, "--thousands": thousands, "--header-row": header_row}
+    kind = kind_of(path)
+    is_text, is_excel = kind in _TEXT_SUFFIXES, kind in _EXCEL_SUFFIXES
+    of_cells = {"decimal": decimal, "thousands": thousands, "header_row": header_row}
     unused = {
-        **({} if kind in TEXT_SUFFIXES else of_text),
-        **({} if kind in EXCEL_SUFFIXES else {"--sheet": sheet}),
-        **({} if kind in (*TEXT_SUFFIXES, *EXCEL_SUFFIXES) else of_cells),
+        **({} if is_text or kind == ".arff" else {"encoding": encoding}),
+        **({} if is_text else {"delimiter": delimiter}),
+        **({} if is_excel else {"sheet": sheet}),
+        **({} if is_text or is_excel else of_cells),
     }
     if wrong := [option for option, value in unused.items() if value is not None]:
-        raise ValueError(f"{path}: a {kind} file has no {' and no '.join(wrong)}; leave it out")
+        options = " and no ".join(f"--{option.replace('_', '-')}" for option in wrong)
+        raise ValueError(f"{path}: a {kind} file has no {options}; leave it out")
     if header_row is not None and header_row < 0:
         raise ValueError(f"header_row must be at least 0, got {header_row}")
-    texts = [*categorical, *([tags] if tags is not None else [])]
-    notation = Notation.of(decimal, thousands)
-    notes: list[str] = []
-    if kind in TEXT_SUFFIXES:
-        file = TextFile(path, limits, encoding=encoding, delimiter=delimiter, notation=notation,
-                        header_row=header_row)  # fmt: skip
-        columns = file.columns(texts, find_labels(path, file.header.names, labels), notes)
-        data = _table_data(path, file.header, columns, notes, name)
-    elif kind in EXCEL_SUFFIXES:
-        header, columns = read_excel(
-            path, limits, sheet=sheet, notation=notation, header_row=header_row, texts=texts,
-            labels=labels, notes=notes,
-        )  # fmt: skip
-        data = _table_data(path, header, columns, notes, name)
-    elif kind == ".arff":
-        content = read_arff(path, progress=progress, limits=limits)
-        nothing = np.empty((content.cells.shape[0], 0), dtype=np.int64)
-        data = assemble(content, [], nothing, name=name or set_name(path), source=(path,))
-    elif kind == ".parquet":
-        header, columns = read_parquet(path, limits, texts)
-        data = _table_data(path, header, columns, notes, name)
-    else:
-        raise ValueError(_unknown_suffix(path, kind, ".arff or .parquet"))
-    check_finite(data)
-    names = find_labels(path, data.feature_names, labels)
-    limits.check_cells(path, data.X.shape[0] * len(names))
-    if tags in names:
-        raise ValueError(f"{path}: column {tags!r} cannot be a label and a list of tags")
-    data = take_labels(data, names) if names else data
-    return data if tags is None else take_tags(data, tags, separator, limits)
+    given = [option for option in (labels, tags, targets) if option is not None]
+    if targets is not None and len(given) > 1:
+        raise ValueError("targets cannot be combined with labels or tags")
+    source: tuple[Path, ...] = (path,)
+    with memory_checked(path):
+        if kind == ".mat" and not given:
+            data = _read_bags(path, limits)
+            return data if name is None else replace(data, name=name)
+        if kind == ".arff":
+            content = read_arff(path, encoding=encoding, limits=limits)
+            data = _features(content, path)
+            if not given:
+                labels, title = _own_labels(content, path)
+                name = name or title
+        elif not given:
+            raise ValueError(
+                f"{path}: no labels are given; name their columns: --labels NAME NAME, in Python "
+                "labels=[...] (() for none), or the column that lists the tags of each row: --tags "
+                "NAME, in Python tags=..."
+            )
+        elif is_text or is_excel:
+            reading: dict[str, Any] = {
+                "header_row": header_row, "notation": Notation.of(decimal, thousands),
+                "texts": [*categorical, *([] if tags is None else [tags])], "labels": labels or (),
+            }  # fmt: skip
+            if is_text:
+                data = read_text_file(
+                    path, limits, encoding=encoding, delimiter=delimiter, **reading
+                )
+            else:
+                data = read_workbook(path, limits, sheet=sheet, **reading)
+        elif kind == ".parquet":
+            data = read_parquet(path, limits, [*categorical, *([] if tags is None else [tags])])
+        else:
+            raise ValueError(
+                f"{path}: cannot read {kind or 'a file without suffix'}; expected "
+                f"{', '.join(_TEXT_SUFFIXES)} or .arff (also with .gz, .bz2 or .xz), .xlsx, "
+                ".parquet or .mat; export the table as one of them, or rename the file"
+            )
+        check_finite(data)
+        if isinstance(labels, str | Path):
+            source = (path, Path(labels))
+        data = replace(data, name=name or data.name, source=source)
+        if targets is not None:
+            names = find_labels(path, data.feature_names, targets)
+            return take_labels(data, names, limits, threshold)
+        names = find_labels(path, data.feature_names, () if labels is None else labels)
+        if tags in names:
+            raise ValueError(f"{path}: column {tags!r} cannot be a label and a list of tags")
+        data = take_labels(data, names, limits) if names else data
+        return data if tags is None else take_tags(data, tags, separator, limits)
 
 
-def _table_data(
-    path: Path, header: Header, columns: dict[str, Column], notes: list[str], name: str | None
-) -> MultiLabelData:
-    """Return columns as features, without rows that have no value; warn of how they were read."""
-    cells = {n: c.codes if isinstance(c, Texts) else c for n, c in columns.items()}
-    names = [n for n in cells if n not in header.unnamed or not np.isnan(cells[n]).all()]
-    if unnamed := [n for n in names if n in header.unnamed]:
-        notes.append(
-            f"{counted(len(unnamed), 'column')} without a name, read as "
-            f"{', '.join(map(repr, unnamed[:3]))}{', ...' if len(unnamed) > 3 else ''}; give "
-            "names, and leave out columns that only number the rows"
-        )
-    X = np.column_stack([cells[n] for n in names or cells])
-    is_empty = np.isnan(X).all(axis=1)
-    if len(names) > 1 and is_empty.any():
-        verb = "is" if is_empty.sum() == 1 else "are"
-        rows = counted(int(is_empty.sum()), "row")
-        notes.insert(0, f"{rows} without any value {verb} left out")
-        X = X[~is_empty]
-    if notes:
-        shown = "; ".join(notes[:_MAX_NOTES])
-        if len(notes) > _MAX_NOTES:
-            shown += f"; {counted(len(notes) - _MAX_NOTES, 'further column')} in similar ways"
-        warnings.warn(f"{path}: {shown}", ReadWarning, stacklevel=3)
-    categories = {
-        place: column.values
-        for place, n in enumerate(names)
-        if isinstance(column := columns[n], Texts)
-    }
-    nothing = np.empty((len(X), 0), dtype=np.int64)
-    return MultiLabelData(X, nothing, tuple(names), (), categories, name or set_name(path), (path,))
-
-
-def _unknown_suffix(path: Path, kind: str, others: str) -> str:
-    advice = {
-        ".xls": "save it as .xlsx or .csv",
-        ".ods": "save it as .xlsx or .csv",
-        ".json": "in Python, read it with pandas.read_json",
-        ".zip": "unpack it first",
-    }.get(kind, "rename or convert the file")
-    return (
-        f"{path}: cannot read {kind or 'a file without suffix'}; expected "
-        f"{', '.join(TEXT_SUFFIXES)} (also with .gz, .bz2 or .xz), {', '.join(EXCEL_SUFFIXES)}, "
-        f"{others}; {advice}"
+def _features(content: ArffFile, path: Path) -> MultiLabelData:
+    """Return the columns of an ARFF file as features; those of texts are categorical."""
+    categories = {}
+    for place, attribute in enumerate(content.attributes):
+        is_text = attribute.kind == "text"
+        if attribute.kind == "relational" or (is_text and sparse.issparse(content.cells)):
+            raise ValueError(
+                f"{path}: attribute {attribute.name!r} holds bags of instances, which load_miml "
+                "reads, or texts in a sparse file, which are not read"
+            )
+        if is_text or attribute.kind == "nominal":
+            categories[place] = tuple(content.texts[place]) if is_text else attribute.values
+    nothing = np.empty((content.cells.shape[0], 0), dtype=np.int64)
+    names = tuple(attribute.name for attribute in content.attributes)
+    return MultiLabelData(
+        content.cells, nothing, names, (), categories, set_name(path), (path,), content.weights
     )
 
 
-def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None = None) -> None:
-    """Write a data set in the format of the file's suffix.
-
-    Parameters
-    ----------
-    data : MultiLabelData
-        The set.
-    path : path
-        An ARFF or CSV file; compressed with a further suffix gz, bz2 or xz.
-    xml : path, default=None
-        File to write the names of the labels to, for Mulan; None writes a Meka file.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from pairmend.datasets import load_file, make_hypercubes, save_file
-    >>> data = make_hypercubes(10, n_labels=2, random_state=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "cubes.arff")
-    ...     save_file(data, path)
-    ...     again = load_file(path)
-    >>> bool((again.X == data.X).all())
-    True
-    """
-    path = Path(path)
-    match _kind(path):
-        case ".arff" if xml is not None:
-            save_mulan(data, path, xml)
-        case ".arff":
-            save_meka(data, path)
-        case ".csv" if xml is not None:
-            raise ValueError(f"{path}: a CSV file has no label file beside it, but got {xml}")
-        case ".csv":
-            _save_csv(data, path)
-        case kind:
-            raise ValueError(
-                f"{path}: cannot write {kind or 'a file without suffix'}; expected "
-                ".arff or .csv, which may be followed by .gz, .bz2 or .xz"
-            )
+def _own_labels(content: ArffFile, path: Path) -> tuple[ChosenLabels, str]:
+    """Return the labels that an ARFF file states itself or that are beside it, and its title."""
+    stem = path.name.lower().split(".arff")[0]
+    for candidate in sorted(path.parent.glob("*.xml*")):
+        if kind_of(candidate) == ".xml" and candidate.name.lower().split(".xml")[0] == stem:
+            return candidate, ""
+    options = list(_MEKA_OPTION.finditer(content.relation))
+    if not options:
+        raise ValueError(
+            f"{path}: labels are neither given, nor in an XML file beside it, nor does the "
+            f"relation name {content.relation[:60]!r} have Meka's option '-C n'; name them: "
+            "labels=..., --labels NAME NAME"
+        )
+    option = options[-1]  # the title may contain such a text, too
+    names = [attribute.name for attribute in content.attributes]
+    n_labels = int(option[1][:20])
+    if not 0 < abs(n_labels) <= len(names):
+        raise ValueError(f"{path}: '-C {n_labels}' does not fit {len(names)} attributes")
+    own = names[:n_labels] if n_labels > 0 else names[n_labels:]
+    return own, content.relation[: option.start()].strip(" :")
 
 
-def _save_csv(data: MultiLabelData, path: Path) -> None:
-    """Write features, then labels; missing values become empty cells."""
-    values = (value for values in data.categories.values() for value in values)
-    for text in (*data.feature_names, *data.label_names, *values):
-        if text in MISSING or text != text.strip() or "\r" in text or text.startswith("\ufeff"):
-            raise ValueError(
-                f"{data.name}: a CSV file cannot hold the name or value {text!r}, which would be "
-                "read as another; rename it, or save as ARFF"
-            )
-    with written(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*data.feature_names, *data.label_names])
-        for row, labels in enumerate(data.Y):
-            cells = data.X[[row]].toarray()[0] if sparse.issparse(data.X) else data.X[row]
-            texts = [_text(data, place, value) for place, value in enumerate(cells)]
-            writer.writerow([*texts, *labels.tolist()])
-
-
-def _text(data: MultiLabelData, place: int, value: Any) -> str:
-    if np.isnan(value):
-        return ""
-    if place in data.categories:
-        return category(data.categories[place], value, data.feature_names[place])
-    return repr(float(value))
-
-
-def _as_rows(data: MultiInstanceData, path: Path, limits: ReadLimits) -> MultiLabelData:
+def _read_bags(path: Path, limits: ReadLimits) -> MultiLabelData:
+    data = load_miml(path, limits=limits)
     if len({bag.shape for bag in data.bags}) == 1:
         limits.check_cells(path, data.bags[0].size * COLUMN_CELLS)
         return data.flatten()
     limits.check_cells(path, len(data.bags) ** 2)  # the distances between the bags
     return data.embed()
-
-
-def _kind(path: Path) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in OPENERS:
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
-
-
-def _xml_beside(path: Path) -> Path | None:
-    stem = path.name.lower().split(".arff")[0]
-    for candidate in sorted(path.parent.glob("*.xml*")):
-        if _kind(candidate) == ".xml" and candidate.name.lower().split(".xml")[0] == stem:
-            return candidate
-    return None

@@ -7,20 +7,16 @@ from typing import Any
 import numpy as np
 
 from pairmend._utils.files import replaced
-from pairmend._utils.text import counted
-from pairmend._utils.typing import FloatArray
-from pairmend.datasets.columns import Column, TextCodes
+from pairmend.datasets.data import MultiLabelData
 from pairmend.datasets.limits import CellCount, ReadLimitError, ReadLimits
-from pairmend.datasets.text_files import Header
+from pairmend.datasets.table import Column, TextCodes, table_data
 
 _BATCH_ROWS = 2**16
 _TEXT_ROWS = 2**10
 """Rows of a batch of texts: with DELTA_BYTE_ARRAY each may repeat a long text stored once."""
 
 
-def read_parquet(
-    path: Path, limits: ReadLimits, texts: Sequence[str]
-) -> tuple[Header, dict[str, Column]]:
+def read_parquet(path: Path, limits: ReadLimits, texts: Sequence[str]) -> MultiLabelData:
     """Read the columns of a Parquet file; nulls are missing.
 
     Dates and times have the texts that text files have for them, in ISO 8601 and UTC.
@@ -29,92 +25,68 @@ def read_parquet(
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
     try:
-        return _read(parquet, path, limits, texts)
-    except (_TableError, ReadLimitError):
+        return table_data(path, _read(parquet, path, limits, texts))
+    except (ReadLimitError, MemoryError):
         raise
     except Exception as error:  # pyarrow raises many kinds on damaged files
         reason = str(error) or type(error).__name__
         raise ValueError(f"{path}: not a Parquet file that can be read: {reason}") from error
 
 
-class _TableError(ValueError):
-    """A Parquet file whose columns cannot be read."""
-
-
-def _read(
-    parquet: Any, path: Path, limits: ReadLimits, texts: Sequence[str]
-) -> tuple[Header, dict[str, Column]]:
+def _read(parquet: Any, path: Path, limits: ReadLimits, texts: Sequence[str]) -> dict[str, Column]:
     from pyarrow import types
 
     count = CellCount(path, limits)
     with parquet.ParquetFile(path) as file:
         schema, metadata = file.schema_arrow, file.metadata
-        names, n_rows = schema.names, metadata.num_rows
-        count.add_columns(len(names))
-        count.add(max(0, n_rows) * len(names))
+        names, n_rows = schema.names, max(0, metadata.num_rows)
+        count.add(n_rows * len(names), columns=len(names))
         # The metadata of single columns are not read: damaged ones end the process in pyarrow.
         groups = map(metadata.row_group, range(metadata.num_row_groups))
         limits.check_bytes(path, sum(max(0, group.total_byte_size) for group in groups))
-    if len(set(names)) != len(names):
-        raise _TableError(f"{path}: two columns have the same name, of {names}")
-    if n_rows <= 0 or not names:
-        raise _TableError(f"{path}: no rows")
+    if not n_rows or len(set(names)) != len(names):
+        raise ValueError("no rows, or two columns of the same name")
     for name, kind in zip(names, schema.types, strict=True):
         if types.is_nested(getattr(kind, "storage_type", kind)):
-            raise _TableError(f"{path}: column {name!r} holds {kind}; expected numbers or texts")
-    written = [n for n, kind in zip(names, schema.types, strict=True) if _is_text(kind)]
+            raise ValueError(f"column {name!r} holds {kind}; expected numbers or texts")
+    is_text = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    long = [
+        n for n, kind in zip(names, schema.types, strict=True) if any(is_(kind) for is_ in is_text)
+    ]
     columns: dict[str, Column] = {}
     # Texts stay in the dictionary that the file stores them in: a long one is not repeated.
     with parquet.ParquetFile(
-        path, read_dictionary=written, pre_buffer=False, page_checksum_verification=True
+        path, read_dictionary=long, pre_buffer=False, page_checksum_verification=True
     ) as file:
         for name in names:
-            size = _TEXT_ROWS if name in written else _BATCH_ROWS
+            size = _TEXT_ROWS if name in long else _BATCH_ROWS
             coder, blocks = TextCodes(count, frozenset({None})), []
             for batch in file.iter_batches(size, columns=[name], use_threads=False):
                 batch.validate(full=True)
-                cells = batch.column(0)
-                if name in texts or not _is_number(cells.type):
-                    coder.add(_texts(cells))
+                numbers = None if name in texts else _numbers(batch.column(0))
+                if numbers is None:
+                    coder.add(_texts(batch.column(0)))
                 else:
-                    blocks.append(_numbers(cells))
+                    blocks.append(numbers)
             columns[name] = np.concatenate(blocks) if blocks else coder.column()
             if sum(map(len, blocks or coder.blocks)) != n_rows:
-                rows = counted(n_rows, "row")
-                raise _TableError(f"{path}: column {name!r} does not hold the {rows} of the file")
-    return Header(path, names, is_header=True), columns
+                raise ValueError(f"column {name!r} does not hold the {n_rows} rows of the file")
+    return columns
 
 
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types as kinds
-
-    return any(
-        check(kind)
-        for check in (kinds.is_string, kinds.is_large_string, kinds.is_binary,
-                      kinds.is_large_binary)
-    )  # fmt: skip
-
-
-def _is_number(kind: Any) -> bool:
-    from pyarrow import types as kinds
-
-    kind = getattr(kind, "value_type", kind)
-    return any(
-        check(kind)
-        for check in (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal,
-                      kinds.is_null)
-    )  # fmt: skip
-
-
-def _numbers(cells: Any) -> FloatArray:
+def _numbers(cells: Any) -> Any:
+    """Return cells as numbers, None for texts, dates and the like."""
     import pyarrow
+    from pyarrow import types
 
-    if pyarrow.types.is_dictionary(cells.type):
-        cells = cells.cast(cells.type.value_type)
-    if pyarrow.types.is_boolean(cells.type):
-        cells = cells.cast(pyarrow.int8())
-    floats = cells.cast(pyarrow.float64(), safe=False)
-    return np.asarray(floats.to_numpy(zero_copy_only=False), dtype=float)
+    kind = getattr(cells.type, "value_type", cells.type)
+    is_number = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal,
+                 types.is_null)  # fmt: skip
+    if not any(is_(kind) for is_ in is_number):
+        return None
+    for target in (kind, pyarrow.int8() if types.is_boolean(kind) else kind, pyarrow.float64()):
+        cells = cells.cast(target, safe=False)
+    return np.asarray(cells.to_numpy(zero_copy_only=False), dtype=float)
 
 
 def _texts(cells: Any) -> list[str | None]:

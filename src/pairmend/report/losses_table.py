@@ -9,7 +9,7 @@ import numpy as np
 
 from pairmend._utils.defaults import LOSS_NAMES
 from pairmend._utils.text import counted
-from pairmend.datasets import ReadLimits, load_table
+from pairmend.datasets import ReadLimits, load_file
 from pairmend.published import CHARACTERISTICS
 from pairmend.report.writing import write_record
 
@@ -170,7 +170,7 @@ def _read(path: Path, limits: ReadLimits | None) -> "pd.DataFrame":
 
     texts = [name for key in TEXTS for name in NAMES[key]]
     cases = [case for name in texts for case in (name, name.title(), name.upper())]
-    data = load_table(path, categorical=cases, limits=limits or ReadLimits())
+    data = load_file(path, (), categorical=cases, limits=limits or ReadLimits())
     X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
     columns = {}
     for place, name in enumerate(data.feature_names):

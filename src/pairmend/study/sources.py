@@ -69,8 +69,10 @@ class Source:
             data = subset(data, table["rows"], seed=0) if "rows" in table else data
         elif "file" in table:
             limits = {key: table[key] for key in ("max_bytes", "max_cells") if key in table}
-            read = {key: table[key] for key in ("xml", "labels", "targets") if key in table}
-            data = load_file(table["file"], **read, limits=ReadLimits(**limits))
+            labels = table.get("xml", table.get("labels"))
+            targets = table.get("targets")
+            reading = {"targets": targets, "limits": ReadLimits(**limits)}
+            data = load_file(table["file"], labels, **reading)
         elif "function" in table:
             function = find(table["function"])
             takes_seed = "random_state" in inspect.signature(function).parameters

@@ -1,0 +1,165 @@
+"""Columns of a table as labels: cells of 0 and 1, or a column that lists the tags of each row."""
+
+import csv
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from pairmend._utils.text import counted, is_missing_text
+from pairmend._utils.typing import FloatArray, Matrix
+from pairmend.datasets.data import (
+    MultiLabelData,
+    column_values,
+    drop_features,
+    places_of,
+    quoted,
+    source_name,
+)
+from pairmend.datasets.label_files import read_label_names
+from pairmend.datasets.limits import ReadLimits, ReadWarning
+
+ChosenLabels = Sequence[str] | int | str | Path
+"""Names of label columns, how many of the last columns, or an XML file that names them."""
+
+_PRESENT = (
+    "1", "1.0", "yes", "y", "true", "t", "on", "x", "+", "✓", "✔", "☑", "present", "positive",
+    "ja", "j", "wahr", "oui", "vrai", "sí", "si", "sim",
+)  # fmt: skip
+_ABSENT = (
+    "0", "0.0", "no", "n", "false", "f", "off", "-", "✗", "✘", "☐", "absent", "negative",
+    "nein", "nee", "falsch", "non", "faux", "não",
+)  # fmt: skip
+_INDICATOR_OF = {**dict.fromkeys(_PRESENT, 1.0), **dict.fromkeys(_ABSENT, 0.0)}
+"""1 and 0 by the texts that stand for them, in lower case."""
+_SEPARATORS = ";|,/\n"
+"""Separators of tags that need no option where a column has one of them only."""
+_BRACKETS = {"[": "]", "{": "}", "(": ")"}
+
+
+def find_labels(path: Path, names: Sequence[str], labels: ChosenLabels) -> tuple[str, ...]:
+    """Return the names of the label columns among the columns of a table."""
+    if isinstance(labels, int):
+        if not 0 < labels < len(names):
+            raise ValueError(
+                f"{path}: cannot take the last {labels} of {counted(len(names), 'column')} as "
+                "labels; if the cells of a text file are cut wrongly, give the delimiter"
+            )
+        return tuple(names[-labels:])
+    if isinstance(labels, str | Path):
+        return tuple(read_label_names(Path(labels)))
+    if len(set(labels)) != len(labels):
+        raise ValueError(f"{path}: a label is named twice: {list(labels)}")
+    return tuple(labels)
+
+
+def take_labels(
+    data: MultiLabelData, names: Sequence[str], limits: ReadLimits, threshold: float | None = None
+) -> MultiLabelData:
+    """Turn features into labels, in addition to the labels of the set.
+
+    Cells are 0 and 1, or texts that stand for them; numbers above a threshold if there is one.
+    """
+    source = source_name(data)
+    places = places_of(data, names)
+    limits.check_cells(Path(source), data.X.shape[0] * len(names))
+    cells = data.X.tocsc() if sparse.issparse(data.X) else data.X
+    blank: list[str] = []
+    columns = [
+        _indicator(data, cells, place, blank) if threshold is None
+        else _above(data, cells, place, threshold)
+        for place in places
+    ]  # fmt: skip
+    if blank:
+        warnings.warn(
+            f"{source}: empty cells of the labels {quoted(blank)} are read as 0, because their "
+            "other cells all stand for 1",
+            ReadWarning,
+            stacklevel=3,
+        )
+    Y = np.column_stack([data.Y, *columns]).astype(np.int64)
+    rest = drop_features(data, names)
+    return replace(rest, Y=Y, label_names=(*data.label_names, *names))
+
+
+def _above(data: MultiLabelData, cells: Matrix, place: int, threshold: float) -> FloatArray:
+    """Return whether the targets of a column are above a threshold, as 0 and 1."""
+    values, name = column_values(cells, place), data.feature_names[place]
+    if place in data.categories or np.isnan(values).any():
+        raise ValueError(f"{source_name(data)}: target {name!r} must be a number in every row")
+    return np.asarray(values > threshold, dtype=float)
+
+
+def _indicator(data: MultiLabelData, cells: Matrix, place: int, blank: list[str]) -> FloatArray:
+    """Return a column as 0 and 1; put its name into `blank` if its empty cells are 0."""
+    found, name = column_values(cells, place), data.feature_names[place]
+    values = data.categories.get(place)
+    missing = np.isnan(found)
+    numbers = np.where(np.isin(found, (0, 1)), found, np.nan)
+    if values is not None:
+        meaning = np.array(
+            [*(_INDICATOR_OF.get(v.strip().lower(), np.nan) for v in values), np.nan]
+        )
+        numbers = meaning[np.where(missing, -1, found).astype(int)]
+        if missing.any() and not missing.all() and (numbers[~missing] == 1).all():
+            numbers[missing] = 0.0
+            blank.append(name)
+    wrong = np.flatnonzero(np.isnan(numbers))
+    if len(wrong):
+        cell = found[wrong[0]]
+        text = f"{cell:g}" if values is None or np.isnan(cell) else values[int(cell)]
+        raise ValueError(
+            f"{source_name(data)}: label {name!r} must be 0 or 1, yes or no, or the like, but is "
+            f"{'missing' if np.isnan(cell) else repr(text)} in row {wrong[0]}. Write 0 or 1 in "
+            "these cells, or remove the rows or the label. If the column lists the tags of each "
+            f"row, read it as tags: --tags {name}, in Python tags={name!r}"
+        )
+    return numbers
+
+
+def take_tags(
+    data: MultiLabelData, column: str, separator: str | None, limits: ReadLimits
+) -> MultiLabelData:
+    """Replace a column of tags by a label for each; rows without tags have no label."""
+    source, (place,) = source_name(data), places_of(data, [column])
+    codes, texts = column_values(data.X, place), data.categories.get(place, ())
+    separator = separator or _find_separator(source, column, texts)
+    tags = [[] if is_missing_text(text) else _split(text, separator) for text in texts]
+    names = sorted(set().union(*tags))
+    if not names:
+        raise ValueError(f"{source}: column {column!r} has no tags in any row")
+    limits.check_cells(Path(source), (len(codes) + len(texts)) * len(names))
+    by_text = MultiLabelBinarizer(classes=names).fit_transform([*tags, []])
+    Y = by_text[np.where(np.isnan(codes), -1, codes).astype(int)].astype(np.int64)
+    rest = drop_features(data, [column])
+    return replace(rest, Y=np.hstack([data.Y, Y]), label_names=(*data.label_names, *names))
+
+
+def _find_separator(source: str, column: str, texts: Sequence[str]) -> str:
+    """Return the only separator of tags that a column has, the semicolon if it has none."""
+    found = [each for each in _SEPARATORS if any(each in text for text in texts)]
+    if len(found) > 1:
+        raise ValueError(
+            f"{source}: the tags in column {column!r} may be separated by {quoted(found)}; give "
+            "the separator: --separator TEXT, in Python separator=..."
+        )
+    return found[0] if found else ";"
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Return the different tags of a cell, without the brackets and quotes of a list."""
+    text = text.strip()
+    if text[:1] in _BRACKETS and text[-1:] == _BRACKETS[text[:1]]:
+        text = text[1:-1].strip()
+        if text and text[0] in "'\"":  # a list as Python or JSON write it
+            with suppress(csv.Error):  # a cell that is too long
+                cells = next(csv.reader([text], quotechar=text[0], skipinitialspace=True))
+                return list(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))
+    tags = (tag.strip() for tag in text.split(separator))
+    bare = (t[1:-1].strip() if len(t) > 1 and t[0] == t[-1] in "'\"" else t for t in tags)
+    return list(dict.fromkeys(tag for tag in bare if tag))
