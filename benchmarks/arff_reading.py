@@ -20,19 +20,19 @@ from rich.progress import track
 from rich.table import Table
 
 from pairmend._utils.files import OPENERS
-from pairmend.datasets import read_arff
+from pairmend.datasets import load_file
 
 MEMORY_OF = """
 import sys
 from pathlib import Path
-from pairmend.datasets import read_arff
+from pairmend.datasets import load_file
 
 def peak():
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(line.split()[1] for line in lines if line.startswith("VmHWM"))
 
 before = peak()
-read_arff(sys.argv[1])
+load_file(sys.argv[1], ())
 print(peak(), before)
 """
 
@@ -43,8 +43,8 @@ def measure(path: Path, repeats: int) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder, "file.arff")
         plain.write_text(text)
-        ours, content = best_time(lambda: read_arff(plain), repeats)
-        is_sparse = not hasattr(content.cells, "strides")
+        ours, content = best_time(lambda: load_file(plain, ()), repeats)
+        is_sparse = not hasattr(content.X, "strides")
         kind = liac.LOD if is_sparse else liac.DENSE
         theirs, _ = best_time(lambda: liac.loads(text, return_type=kind), repeats)
         ran = subprocess.run(
@@ -56,8 +56,8 @@ def measure(path: Path, repeats: int) -> dict[str, object]:
     peak, before = map(int, ran.stdout.split())
     return {
         "file": path.name,
-        "rows": content.cells.shape[0],
-        "attributes": content.cells.shape[1],
+        "rows": content.X.shape[0],
+        "attributes": content.X.shape[1],
         "sparse": is_sparse,
         "ours_s": ours,
         "liac_s": theirs,

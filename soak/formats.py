@@ -43,20 +43,20 @@ def _reader(name: str, **arguments: Any) -> Callable[[Path], Any]:
 @functools.cache
 def formats() -> dict[str, Format]:
     """Return the formats by name."""
-    from pairmend.datasets.mulan import read_label_names
+    from pairmend.datasets.label_files import read_label_names
 
+    arff = _reader("load_file", labels=())
     return {
-        "arff": Format(".arff", _reader("read_arff"), 0.3),
-        "arff-gz": Format(".arff.gz", _reader("read_arff"), 0.04, True, _gzip),
-        "arff-bz2": Format(".arff.bz2", _reader("read_arff"), 0.04, True, bz2.compress),
-        "arff-xz": Format(".arff.xz", _reader("read_arff"), 0.04, True, _xz),
-        "table": Format(".arff", _reader("load_table"), 0.08),
-        "meka": Format(".arff", _reader("load_meka"), 0.08),
-        "multitarget": Format(".arff", _reader("load_multitarget", targets=1), 0.04),
+        "arff": Format(".arff", arff, 0.3),
+        "arff-gz": Format(".arff.gz", arff, 0.04, True, _gzip),
+        "arff-bz2": Format(".arff.bz2", arff, 0.04, True, bz2.compress),
+        "arff-xz": Format(".arff.xz", arff, 0.04, True, _xz),
+        "meka": Format(".arff", _reader("load_file"), 0.12),
+        "multitarget": Format(".arff", _reader("load_file", targets=1), 0.08),
         "miml": Format(".arff", _reader("load_miml"), 0.08),
-        "csv": Format(".csv", _reader("load_table"), 0.1),
-        "csv-labels": Format(".csv", _reader("load_table", labels=["y"]), 0.05),
-        "parquet": Format(".parquet", _reader("load_table"), 0.05, True),
+        "csv": Format(".csv", arff, 0.1),
+        "csv-labels": Format(".csv", _reader("load_file", labels=["y"]), 0.05),
+        "parquet": Format(".parquet", arff, 0.05, True),
         "matlab": Format(".mat", _reader("load_file"), 0.05, True),
         "xml": Format(".xml", read_label_names, 0.05),
     }

@@ -11,7 +11,7 @@ from pairmend import datasets
 # A server imports these modules once, and each read happens in a new fork of it.
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
-    ["pairmend.datasets", "pairmend.datasets.parquet", "pyarrow.parquet", "scipy.io"]
+    ["pairmend.datasets", "pyarrow.parquet", "scipy.io", "charset_normalizer"]
 )
 
 
@@ -20,15 +20,15 @@ def _kilobytes(key: str) -> int:
     return int(next(line.split()[1] for line in lines if line.startswith(key)))
 
 
-def _read(answers, paths, memory, read, limits, arguments) -> None:
+def _read(answers, paths, memory, limits, arguments) -> None:
     """Read files within a limit of memory, and send an answer for each."""
-    limits, read = datasets.ReadLimits(**limits), getattr(datasets, read)
+    limits = datasets.ReadLimits(**limits)
     before = _kilobytes("VmHWM")
     resource.setrlimit(resource.RLIMIT_AS, (_kilobytes("VmSize") * 1024 + memory,) * 2)
     for path in paths:
         started = time.process_time()
         try:
-            read(path, limits=limits, **arguments)
+            datasets.load_file(path, limits=limits, **arguments)
             outcome = "read"
         except Exception as error:
             outcome = f"{type(error).__name__}: {error}"
@@ -37,7 +37,7 @@ def _read(answers, paths, memory, read, limits, arguments) -> None:
 
 
 def read_all_bounded(
-    paths: Sequence[Path], read: str, *, memory: int, seconds: float = 300, limits=None, **arguments
+    paths: Sequence[Path], *, memory: int, seconds: float = 300, limits=None, **arguments
 ) -> list[tuple[str, int, float]]:
     """Return, for each file, "read" or the error, the peak of memory in bytes, and the seconds.
 
@@ -45,7 +45,9 @@ def read_all_bounded(
     """
     answers, sent = _FORKS.Pipe(duplex=False)
     process = _FORKS.Process(
-        target=_read, args=(sent, paths, memory, read, limits or {}, arguments), daemon=True
+        target=_read,
+        args=(sent, paths, memory, limits or {}, {"labels": (), **arguments}),
+        daemon=True,
     )
     process.start()
     sent.close()
@@ -55,6 +57,6 @@ def read_all_bounded(
     return [answers.recv() for _ in paths]
 
 
-def read_bounded(path: Path, read: str, **arguments) -> tuple[str, int, float]:
+def read_bounded(path: Path, **arguments) -> tuple[str, int, float]:
     """Return "read" or the error, the peak of memory in bytes, and the seconds."""
-    return read_all_bounded([path], read, **arguments)[0]
+    return read_all_bounded([path], **arguments)[0]

@@ -12,7 +12,7 @@ import pytest
 from pairmend._utils import files
 from pairmend._utils.files import written
 from pairmend.cli import main
-from pairmend.datasets import load_table
+from pairmend.datasets import load_file
 
 WITHOUT_POSIX = """
 import importlib, importlib.abc, os, pkgutil, signal, sys
@@ -117,7 +117,7 @@ def test_readers_leave_no_file_open(tmp_path):
         frame.to_excel(tmp_path / "a.xlsx", index=False)
     if pytest.importorskip("pyarrow"):
         frame.to_parquet(tmp_path / "a.parquet")
-    kept = [load_table(path, labels=["sea", "sun"]) for path in sorted(tmp_path.iterdir())]
+    kept = [load_file(path, labels=["sea", "sun"]) for path in sorted(tmp_path.iterdir())]
     assert len(kept) == 4
     links = (Path("/proc/self/fd", name) for name in os.listdir("/proc/self/fd"))
     open_files = {os.readlink(link) for link in links if link.is_symlink()}

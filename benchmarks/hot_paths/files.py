@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from pairmend.baselines import BinaryRelevance
-from pairmend.datasets import load_table
+from pairmend.datasets import load_file
 from pairmend.persistence import load_model, save_model
 
 
@@ -30,9 +30,9 @@ class Files:
         """Remove the files."""
         self.folder.cleanup()
 
-    def time_load_table(self):
+    def time_load_file(self):
         """Read the CSV file."""
-        load_table(self.csv, labels=[f"label{i}" for i in range(5)])
+        load_file(self.csv, labels=[f"label{i}" for i in range(5)])
 
     def time_save_model(self):
         """Write the model file."""

@@ -16,7 +16,7 @@ from sklearn.metrics import f1_score, hamming_loss, precision_score, recall_scor
 import odd_classifiers
 from pairmend import PairwiseClassifier
 from pairmend.cli import main
-from pairmend.datasets import load_table, make_hypercubes, save_file
+from pairmend.datasets import load_file, make_hypercubes, save_file
 from pairmend.persistence import load_model, save_model
 from public_classifiers import CLASSIFIERS, ONE_DIMENSIONAL
 
@@ -165,7 +165,7 @@ def test_predictions_do_not_depend_on_further_columns_or_the_format(run, photos,
     found = pd.read_csv("p.csv.gz", dtype={"id": str})
     assert found.pop("id").tolist() == fewer["id"]
     pd.testing.assert_frame_equal(found, expected)
-    save_file(load_table("new.csv", 3), "new.arff")
+    save_file(load_file("new.csv", 3), "new.arff")
     assert run("predict", model, "new.arff", "--out", "arff.csv").status == 0
     pd.testing.assert_frame_equal(pd.read_csv("arff.csv"), expected)
     assert run("predict", model, "new.csv", "--proba", "--out", "scores.csv").status == 0
@@ -365,7 +365,7 @@ def test_a_changed_model_is_refused(run, photos, model):
 
 
 def test_unknown_types_need_the_option_trust(run, photos):
-    data = load_table("new.csv", 3)
+    data = load_file("new.csv", 3)
     numbers = np.nan_to_num(data.X[:, :2])
     fitted = PairwiseClassifier(odd_classifiers.Counting()).fit(numbers, data.Y)
     names = {"feature_names": ["id", "size"], "label_names": data.label_names}

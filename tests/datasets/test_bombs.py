@@ -16,12 +16,7 @@ from pairmend.datasets import (
     ReadLimitError,
     ReadLimits,
     load_file,
-    load_meka,
     load_miml,
-    load_mulan,
-    load_multitarget,
-    load_table,
-    read_arff,
 )
 from pairmend.datasets.parquet import write_parquet
 
@@ -64,21 +59,20 @@ def test_packed_texts(tmp_path, suffix):
     chosen = TEXTS if suffix == ".gz" else TEXTS[:1]
     paths = [packed(tmp_path, name + suffix, head, text, 8 * MIB) for name, head, text in chosen]
     assert all(path.stat().st_size < MIB // 2 for path in paths)
-    found = read_all_bounded(paths, "load_table", memory=256 * MIB, limits=SMALL)
+    found = read_all_bounded(paths, memory=256 * MIB, limits=SMALL)
     for path, (outcome, peak, _) in zip(paths, found, strict=True):
-        assert "Error: " in outcome, path
+        assert outcome.startswith(("ValueError: ", "ReadLimitError: ")), (path, outcome)
         assert str(path) in outcome
-        assert "MemoryError" not in outcome
         assert peak < 100 * MIB
 
 
 def test_the_error_names_the_limit_and_how_to_raise_it(tmp_path):
     path = packed(tmp_path, "rows.arff.gz", HEAD, b"1,2\n", MIB)
     with pytest.raises(ReadLimitError, match=r"rows.arff.gz: more than 1000 bytes when unpacked"):
-        read_arff(path, limits=ReadLimits(max_bytes=1000))
+        load_file(path, (), limits=ReadLimits(max_bytes=1000))
     with pytest.raises(ReadLimitError, match=r"ReadLimits\(max_cells=...\), --max-cells"):
-        read_arff(path, limits=ReadLimits(max_cells=1000))
-    assert read_arff(path).cells.shape == (MIB // 4, 2)
+        load_file(path, (), limits=ReadLimits(max_cells=1000))
+    assert load_file(path, ()).X.shape == (MIB // 4, 2)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "8"])
@@ -93,12 +87,11 @@ def test_many_nominal_values(tmp_path):
     path = tmp_path / "values.arff"
     values = ",".join(f"v{i}" for i in range(n_values))
     path.write_text(f"@relation r\n@attribute a {{{values}}}\n@data\nv1\n")
-    outcome, peak, _ = read_bounded(path, "read_arff", memory=512 * MIB)
+    outcome, peak, _ = read_bounded(path, memory=512 * MIB)
     assert outcome == "read"
     assert peak < 400 * n_values
-    outcome, peak, _ = read_bounded(
-        path, "read_arff", memory=512 * MIB, limits={"max_cells": 8 * n_values}
-    )
+    limits = {"max_cells": 8 * n_values}
+    outcome, peak, _ = read_bounded(path, memory=512 * MIB, limits=limits)
     assert outcome.startswith("ReadLimitError")
     assert peak < 200 * n_values
 
@@ -109,17 +102,17 @@ def test_labels_of_empty_sparse_rows(tmp_path):
     path = tmp_path / "many.arff"
     path.write_text(f"@relation 'r: -C 10000'\n{attributes}@data\n" + "{}\n" * 100_000)
     with pytest.raises(ReadLimitError, match="cells"):
-        load_meka(path)
+        load_file(path)
     with pytest.raises(ReadLimitError, match="cells"):
-        load_table(path, 9_999)
+        load_file(path, 9_999)
     xml = tmp_path / "labels.xml"
     names = "".join(f'<label name="a{i}"/>' for i in range(10_000))
     xml.write_text(f"<labels>{names}</labels>")
     with pytest.raises(ReadLimitError, match="cells"):
-        load_mulan(path, xml)
+        load_file(path, xml)
     path.write_text(path.read_text().replace("{0,1}", "numeric"))
     with pytest.raises(ReadLimitError, match="cells"):
-        load_multitarget(path, 9_999)
+        load_file(path, targets=9_999)
 
 
 def test_sparse_bags(tmp_path):
@@ -150,11 +143,11 @@ def test_matlab(tmp_path, n_bags):
         + (struct.pack("<II", 15, len(element)) + element) * n_bags
     )  # fmt: skip
     limits = {"max_bytes": 32 * MIB, "max_cells": 2**40}
-    outcome, peak, _ = read_bounded(path, "load_file", memory=512 * MIB, limits=limits)
+    outcome, peak, _ = read_bounded(path, memory=512 * MIB, limits=limits, labels=None)
     assert outcome.startswith("ReadLimitError")
     assert peak < 200 * MIB
     limits = {"max_bytes": 2**40, "max_cells": 2**20}
-    outcome, peak, _ = read_bounded(path, "load_file", memory=512 * MIB, limits=limits)
+    outcome, peak, _ = read_bounded(path, memory=512 * MIB, limits=limits, labels=None)
     assert outcome.startswith("ReadLimitError")
 
 
@@ -179,9 +172,7 @@ def test_xml_entities(tmp_path, entities):
     path.write_text(f'{doctype}<labels><label name="&l11;"/><label>&l11;</label></labels>')
     arff = tmp_path / "set.arff"
     arff.write_bytes(HEAD + b"1,0\n")
-    outcome, peak, seconds = read_bounded(
-        arff, "load_table", memory=512 * MIB, labels=str(path), seconds=60
-    )
+    outcome, peak, seconds = read_bounded(arff, memory=512 * MIB, labels=str(path), seconds=60)
     assert "declares a document type or entities" in outcome
     assert peak < 50 * MIB
     assert seconds < 20
@@ -192,14 +183,16 @@ def test_deep_xml(tmp_path):
     path.write_text("<labels>" * 200_000 + "</labels>" * 200_000)
     arff = tmp_path / "set.arff"
     arff.write_bytes(HEAD + b"1,0\n")
-    outcome, _, _ = read_bounded(arff, "load_table", memory=2048 * MIB, labels=str(path))
-    assert "expected <label name=...> elements" in outcome
+    outcome, _, _ = read_bounded(arff, memory=2048 * MIB, labels=str(path))
+    assert "with <label name=...> elements" in outcome
 
 
 def test_packed_xml(tmp_path):
     path = packed(tmp_path, "labels.xml.gz", b"<labels>", b"<label name='a'/>", 20 * MIB)
+    arff = tmp_path / "set.arff"
+    arff.write_bytes(HEAD + b"1,0\n")
     with pytest.raises(ValueError, match="labels.xml.gz: more than .* bytes"):
-        load_mulan(tmp_path / "set.arff", path)
+        load_file(arff, path)
 
 
 class TestParquet:
@@ -216,7 +209,7 @@ class TestParquet:
         )
         path = self.write(tmp_path, {"a": column, "b": np.arange(3000)}, store_schema=False)
         assert path.stat().st_size < 3 * MIB
-        outcome, peak, _ = read_bounded(path, "load_table", memory=2048 * MIB)
+        outcome, peak, _ = read_bounded(path, memory=2048 * MIB)
         assert outcome == "read"
         assert peak < 300 * MIB
 
@@ -226,14 +219,14 @@ class TestParquet:
             tmp_path, {"a": ["x" * MIB] * 150}, use_dictionary=False,
             column_encoding={"a": "DELTA_BYTE_ARRAY"},
         )  # fmt: skip
-        outcome, peak, _ = read_bounded(path, "load_table", memory=512 * MIB)
+        outcome, peak, _ = read_bounded(path, memory=512 * MIB)
         assert outcome == "read" or outcome.startswith("ValueError")
         assert peak < 325 * MIB
 
     def test_cells(self, tmp_path):
         path = self.write(tmp_path, {"a": np.zeros(2 * 10**6), "b": np.zeros(2 * 10**6)})
         assert path.stat().st_size < 100_000
-        outcome, peak, _ = read_bounded(path, "load_table", memory=512 * MIB, limits=SMALL)
+        outcome, peak, _ = read_bounded(path, memory=512 * MIB, limits=SMALL)
         assert outcome.startswith("ReadLimitError")
         assert peak < 50 * MIB
 
@@ -242,26 +235,19 @@ class TestParquet:
             tmp_path, {"a": ["x" * MIB + str(i) for i in range(50)]}, compression="gzip",
             use_dictionary=False,
         )  # fmt: skip
-        outcome, _, _ = read_bounded(path, "load_table", memory=512 * MIB, limits=SMALL)
+        outcome, _, _ = read_bounded(path, memory=512 * MIB, limits=SMALL)
         assert outcome.startswith("ReadLimitError")
         assert "bytes" in outcome
 
     def test_texts(self, tmp_path):
         path = self.write(tmp_path, {"a": [f"{i:x}" for i in range(100_000)]})
         with pytest.raises(ReadLimitError, match="cells"):
-            load_table(path, limits=ReadLimits(**SMALL))
+            load_file(path, (), limits=ReadLimits(**SMALL))
 
     def test_lists_raise_an_error_before_they_are_read(self, tmp_path):
         path = self.write(tmp_path, {"a": [list(range(10))]})
-        with pytest.raises(ValueError, match="file.parquet: column 'a' holds list"):
-            load_table(path)
-
-
-def test_dates_of_long_formats(tmp_path):
-    path = tmp_path / "dates.arff"
-    path.write_text("@relation r\n@attribute a date '" + "-" * 10**6 + "'\n@data\n-\n")
-    with pytest.raises(ValueError, match="a date format of 1000000 characters"):
-        read_arff(path)
+        with pytest.raises(ValueError, match="file.parquet: .*column 'a' holds list"):
+            load_file(path, ())
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,7 @@ import time
 
 import pytest
 
-from pairmend.datasets import load_meka, load_miml, load_table, read_arff
-from pairmend.datasets.arff.dates import seconds
-from pairmend.datasets.mulan import read_label_names
+from pairmend.datasets import load_file, load_miml
 
 N = 400_000
 """Characters. Quadratic time was 65 s at 40,000, so it would be more than an hour."""
@@ -64,11 +62,6 @@ ARFF = {
     "bags of a relation with many values": BAGS.format(
         nested=MANY_VALUES, rows='"1",1\n' * (N // 40)
     ),
-    "dates": "@relation r\n@attribute a date \"yyyy-MM-dd'"
-    + "-" * 150
-    + "'\"\n@data\n"
-    + f"2000-01-01{'-' * 150}\n" * (N // 160),
-    "spaces of a date": f"@relation r\n@attribute a date 'yyyy MM'\n@data\n'2000{' ' * N}x'\n",
     "options of Meka": f"@relation '{'-C ' * N}'\n@attribute a numeric\n@data\n1\n",
     "spaces of an option of Meka": f"@relation '-C{' ' * N}x'\n@attribute a numeric\n@data\n1\n",
     "digits of an option of Meka": f"@relation '-C {'9' * N}'\n@attribute a numeric\n@data\n1\n",
@@ -84,15 +77,17 @@ def check(reader, path, *arguments):
     except ValueError as error:
         message = str(error)
     assert time.process_time() - started < BOUND
-    assert not message or (str(path) in message and len(message) < 2000)
+    assert not message or (str(path.parent) in message and len(message) < 2000)
 
 
 @pytest.mark.parametrize("name", ARFF)
 def test_arff(tmp_path, name):
     path = tmp_path / "file.arff"
     path.write_text(ARFF[name])
-    reader = load_meka if "Meka" in name else load_miml if "bags" in name else read_arff
-    check(reader, path)
+    if "bags" in name:
+        check(load_miml, path)
+    else:
+        check(load_file, path, *([] if "Meka" in name else [()]))
 
 
 @pytest.mark.parametrize(
@@ -110,11 +105,12 @@ def test_arff(tmp_path, name):
 def test_csv(tmp_path, text):
     path = tmp_path / "file.csv"
     path.write_text(text)
-    check(load_table, path, ["y"])
+    check(load_file, path, ["y"])
 
 
 def test_xml(tmp_path):
-    path = tmp_path / "labels.xml"
+    arff, path = tmp_path / "file.arff", tmp_path / "labels.xml"
+    arff.write_text(HEAD + "1,x\n")
     for text in (
         "<labels>" + "".join(f'<label name="a{i}"/>' for i in range(N // 20)) + "</labels>",
         "<" * N,
@@ -124,12 +120,4 @@ def test_xml(tmp_path):
         "<labels " + "".join(f"a{i}='' " for i in range(N // 10)) + "/>",
     ):
         path.write_text(text)
-        check(read_label_names, path)
-
-
-@pytest.mark.parametrize("text", ["'" * N, "'" + "a" * N, "-" * N, "'-" * N + "a" * N])
-def test_date_formats(text):
-    started = time.process_time()
-    with pytest.raises(ValueError, match="date|format|data"):
-        seconds("2000", text)
-    assert time.process_time() - started < BOUND
+        check(load_file, arff, path)

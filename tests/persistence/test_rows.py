@@ -20,7 +20,7 @@ from pairmend import MendedClassifier, PairwiseClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.baselines import BinaryRelevance
 from pairmend.cli import main
-from pairmend.datasets import load_table
+from pairmend.datasets import load_file
 from pairmend.persistence import UntrustedTypesError, load_model, save_model
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
@@ -112,7 +112,7 @@ def test_a_frame_is_predicted_as_by_the_estimator(fits, model):
 def test_tables_are_predicted(fits, tmp_path):
     photos(1)[FEATURES].to_csv(tmp_path / "new.csv", index=False)
     saved = load_model(fits / "cli.model")
-    table = load_table(tmp_path / "new.csv", categorical=["grade"])
+    table = load_file(tmp_path / "new.csv", (), categorical=["grade"])
     np.testing.assert_array_equal(saved.predict(table), saved.predict(photos(1)[FEATURES]))
 
 
@@ -161,7 +161,7 @@ def test_missing_values_are_the_same_in_all_kinds(fits, tmp_path):
     for kind in ("polars", "dicts"):
         np.testing.assert_array_equal(saved.predict_proba(KINDS[kind](new)), expected)
     new.to_csv(tmp_path / "new.csv", index=False)
-    table = load_table(tmp_path / "new.csv", categorical=["grade"])
+    table = load_file(tmp_path / "new.csv", (), categorical=["grade"])
     np.testing.assert_array_equal(saved.predict_proba(table), expected)
 
 

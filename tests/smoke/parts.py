@@ -89,7 +89,7 @@ def excel():
     """Read a workbook."""
     import zipfile
 
-    from pairmend.datasets import load_table
+    from pairmend.datasets import load_file
 
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -113,7 +113,7 @@ def excel():
     with zipfile.ZipFile(DATA / "photos.xlsx", "w") as file:
         for name, content in members.items():
             file.writestr(name, content)
-    assert load_table(DATA / "photos.xlsx", labels=["sea", "sun"]).Y.tolist() == [[1, 0], [0, 1]]
+    assert load_file(DATA / "photos.xlsx", labels=["sea", "sun"]).Y.tolist() == [[1, 0], [0, 1]]
 
 
 def models():
@@ -131,10 +131,10 @@ def parquet():
     import pyarrow as pa
     from pyarrow import parquet
 
-    from pairmend.datasets import load_table
+    from pairmend.datasets import load_file
 
     parquet.write_table(pa.table({"size": [1.5, 2.5], "sea": [1, 0]}), DATA / "photos.parquet")
-    assert load_table(DATA / "photos.parquet", labels=["sea"]).Y.tolist() == [[1], [0]]
+    assert load_file(DATA / "photos.parquet", labels=["sea"]).Y.tolist() == [[1], [0]]
 
 
 def plots():

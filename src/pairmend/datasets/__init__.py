@@ -1,6 +1,6 @@
 """Reading, preparing, generating and describing multi-label data."""
 
-from pairmend.datasets.bags import BagEmbedding, MultiInstanceData, hausdorff_distances
+from pairmend.datasets.bags import BagEmbedding, MultiInstanceData
 from pairmend.datasets.characteristics import characteristics, describe
 from pairmend.datasets.data import MultiLabelData, one_hot
 from pairmend.datasets.generated import make_hypercubes, make_hyperspheres
@@ -21,7 +21,6 @@ __all__ = [
     "characteristics",
     "describe",
     "fetch",
-    "hausdorff_distances",
     "load",
     "load_file",
     "load_miml",

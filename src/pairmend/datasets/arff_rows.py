@@ -36,6 +36,7 @@ _PLAIN_SPARSE = re.compile(
 _PLAIN = b"0123456789.,-+Ee\n"
 _EXACT_DIGITS = 15
 _POWERS_OF_TEN = 10.0 ** np.arange(_EXACT_DIGITS + 1)
+_OF_INTEGERS = b"0123456789.,-\n"
 _AS_COMMAS = bytes.maketrans(b" \n", b",,")
 _LONG = 2**20
 """Characters of many lines; a line as long may hold too many cells."""
@@ -338,12 +339,16 @@ def _numbers(data: bytes) -> tuple[FloatArray, IntArray, IntArray]:
     number_of = np.cumsum(is_end, dtype=np.int32)
     with_dot, with_sign = number_of[dots], number_of[signs]
     lengths = np.diff(ends, prepend=-1) - 1
-    is_short = lengths.max(initial=0) <= _EXACT_DIGITS
+    digits = lengths.copy()
+    np.subtract.at(digits, np.concatenate([with_dot, with_sign]), 1)
+    if digits.min(initial=1) < 1:
+        return np.empty(0), ends, lengths
+    is_plain = lengths.max(initial=0) <= _EXACT_DIGITS and not data.translate(None, _OF_INTEGERS)
     data = data[:-1].translate(_AS_COMMAS)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # what numpy < 2.4 has for an error
         try:
-            if not is_short or b"e" in data or b"E" in data or (np.diff(with_dot) == 0).any():
+            if not is_plain or (np.diff(with_dot) == 0).any():
                 return np.fromstring(data, sep=","), ends, lengths
             integers = np.fromstring(data.translate(None, b"."), dtype=np.int64, sep=",")
         except (DeprecationWarning, ValueError):

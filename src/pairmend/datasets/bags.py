@@ -135,57 +135,6 @@ class MultiInstanceData:
         )
 
 
-def hausdorff_distances(
-    bags: Bags, other: Bags | None = None, *, kind: Kind = "maximal"
-) -> FloatArray:
-    """Compute the Hausdorff distances between bags of instances.
-
-    With d(a, B) the Euclidean distance from an instance to the nearest one of bag B:
-
-    - maximal: the largest of d(a, B) over a in A and of d(b, A) over b in B;
-    - average: the mean of all these numbers, that is their sum by ``len(A) + len(B)``.
-
-    Parameters
-    ----------
-    bags : list or object array of ndarray of shape (instances, d), or 3-D array
-        n bags.
-    other : as `bags`, default=None
-        m bags to compare with; None means `bags` themselves.
-    kind : {"maximal", "average"}, default="maximal"
-        Which distance.
-
-    Returns
-    -------
-    ndarray of shape (n, m)
-        The distances. Without `other`, exactly symmetric with an exact 0 diagonal.
-
-    Notes
-    -----
-    Distances between instances are sums of squared differences, not expanded products: that loses
-    no digits where instances are near each other and far from 0. Memory beyond the result is that
-    of the distances from all instances to those of one bag.
-
-    Examples
-    --------
-    >>> from pairmend.datasets import hausdorff_distances
-    >>> bags = [[[0, 0], [0, 3]], [[0, 0]]]
-    >>> hausdorff_distances(bags).tolist()
-    [[0.0, 3.0], [3.0, 0.0]]
-    >>> hausdorff_distances(bags, kind="average").tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
-    """
-    if kind not in _KINDS:
-        raise ValueError(f"kind must be one of {_KINDS}, got {kind!r}")
-    rows = _read_bags(bags, "bags")
-    columns = rows if other is None else _read_bags(other, "other")
-    if rows[0].shape[1] != columns[0].shape[1]:
-        raise ValueError(
-            f"The instances of bags hold {rows[0].shape[1]} numbers, those of other "
-            f"{columns[0].shape[1]}; expected the same number."
-        )
-    return _distances(rows, columns, kind)
-
-
 def _read_bags(bags: Bags, what: str) -> list[FloatArray]:
     """Return copies of bags as arrays; `what` names them in messages."""
     if not isinstance(bags, Sequence | np.ndarray) and not hasattr(bags, "__array__"):
@@ -211,8 +160,14 @@ def _read_bags(bags: Bags, what: str) -> list[FloatArray]:
     return arrays
 
 
-def _distances(rows: list[FloatArray], columns: list[FloatArray], kind: Kind) -> FloatArray:
-    """Combine the distances from the instances of each bag to another bag, in both directions."""
+def hausdorff_distances(
+    rows: list[FloatArray], columns: list[FloatArray], kind: Kind
+) -> FloatArray:
+    """Compute the Hausdorff distances between bags, exactly symmetric if both are the same list.
+
+    Distances between instances are sums of squared differences, not expanded products: that loses
+    no digits where instances are near each other and far from 0.
+    """
     there = _directed(rows, columns, kind)
     back = there if rows is columns else _directed(columns, rows, kind)
     if kind == "maximal":
@@ -247,7 +202,9 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     n_components : int, default=20
         Largest number of columns; 20 in the paper.
     kind : {"maximal", "average"}, default="maximal"
-        Which Hausdorff distance; see :func:`hausdorff_distances`.
+        Which Hausdorff distance of bags A and B, with d(a, B) the Euclidean distance from an
+        instance to the nearest one of B: the largest of d(a, B) over a in A and of d(b, A) over b
+        in B, or the mean of all these numbers.
 
     Attributes
     ----------
@@ -354,7 +311,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _fit(self, X: Bags) -> FloatArray:
         """Find the projection; return the squared distances between the training bags."""
         training = _read_bags(X, "X")
-        squared = _distances(training, training, self.kind) ** 2
+        squared = hausdorff_distances(training, training, self.kind) ** 2
         means = squared.mean(axis=0)
         n = len(training)
         values, vectors = eigh(
@@ -404,7 +361,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 f"The instances of X hold {bags[0].shape[1]} numbers, but BagEmbedding was "
                 f"fitted on instances of {self.n_features_in_}."
             )
-        return self._project(_distances(bags, self._training, self.kind) ** 2)
+        return self._project(hausdorff_distances(bags, self._training, self.kind) ** 2)
 
     def _project(self, squared: FloatArray) -> FloatArray:
         """Turn squared distances to the training bags into rows (Gower's formula)."""

@@ -72,7 +72,7 @@ def _best_encoding(sample: bytes) -> Any:
 
 
 def _unknown_encoding(path: Path, sample: bytes) -> ValueError:
-    best = _best_encoding(sample)
+    best = _best_encoding(sample) if b"\0" in sample else None
     such = (
         "" if best is None or best.encoding in ("ascii", "utf_8") else f", such as {best.encoding}"
     )

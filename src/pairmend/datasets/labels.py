@@ -48,7 +48,8 @@ def find_labels(path: Path, names: Sequence[str], labels: ChosenLabels) -> tuple
         if not 0 < labels < len(names):
             raise ValueError(
                 f"{path}: cannot take the last {labels} of {counted(len(names), 'column')} as "
-                "labels; if the cells of a text file are cut wrongly, give the delimiter"
+                "labels; if a text file is cut wrongly, give the delimiter (--delimiter) or the "
+                "line with the names of the columns (--header-row)"
             )
         return tuple(names[-labels:])
     if isinstance(labels, str | Path):
@@ -59,17 +60,23 @@ def find_labels(path: Path, names: Sequence[str], labels: ChosenLabels) -> tuple
 
 
 def take_labels(
-    data: MultiLabelData, names: Sequence[str], limits: ReadLimits, threshold: float | None = None
+    data: MultiLabelData,
+    names: Sequence[str],
+    limits: ReadLimits,
+    *,
+    threshold: float | None = None,
+    allow_empty: bool = False,
 ) -> MultiLabelData:
     """Turn features into labels, in addition to the labels of the set.
 
     Cells are 0 and 1, or texts that stand for them; numbers above a threshold if there is one.
+    Where it is allowed, empty cells are 0 if all other cells of the label stand for 1.
     """
     source = source_name(data)
     places = places_of(data, names)
     limits.check_cells(Path(source), data.X.shape[0] * len(names))
     cells = data.X.tocsc() if sparse.issparse(data.X) else data.X
-    blank: list[str] = []
+    blank: list[str] | None = [] if allow_empty else None
     columns = [
         _indicator(data, cells, place, blank) if threshold is None
         else _above(data, cells, place, threshold)
@@ -95,7 +102,9 @@ def _above(data: MultiLabelData, cells: Matrix, place: int, threshold: float) ->
     return np.asarray(values > threshold, dtype=float)
 
 
-def _indicator(data: MultiLabelData, cells: Matrix, place: int, blank: list[str]) -> FloatArray:
+def _indicator(
+    data: MultiLabelData, cells: Matrix, place: int, blank: list[str] | None
+) -> FloatArray:
     """Return a column as 0 and 1; put its name into `blank` if its empty cells are 0."""
     found, name = column_values(cells, place), data.feature_names[place]
     values = data.categories.get(place)
@@ -106,7 +115,8 @@ def _indicator(data: MultiLabelData, cells: Matrix, place: int, blank: list[str]
             [*(_INDICATOR_OF.get(v.strip().lower(), np.nan) for v in values), np.nan]
         )
         numbers = meaning[np.where(missing, -1, found).astype(int)]
-        if missing.any() and not missing.all() and (numbers[~missing] == 1).all():
+        all_present = not missing.all() and bool((numbers[~missing] == 1).all())
+        if blank is not None and missing.any() and all_present:
             numbers[missing] = 0.0
             blank.append(name)
     wrong = np.flatnonzero(np.isnan(numbers))
@@ -114,10 +124,10 @@ def _indicator(data: MultiLabelData, cells: Matrix, place: int, blank: list[str]
         cell = found[wrong[0]]
         text = f"{cell:g}" if values is None or np.isnan(cell) else values[int(cell)]
         raise ValueError(
-            f"{source_name(data)}: label {name!r} must be 0 or 1, yes or no, or the like, but is "
-            f"{'missing' if np.isnan(cell) else repr(text)} in row {wrong[0]}. Write 0 or 1 in "
-            "these cells, or remove the rows or the label. If the column lists the tags of each "
-            f"row, read it as tags: --tags {name}, in Python tags={name!r}"
+            f"{source_name(data)}: label {name!r} must be 0 or 1, but is "
+            f"{'missing' if np.isnan(cell) else repr(text)} in row {wrong[0]}. Write 0 and 1, yes "
+            "and no, or x and empty cells, or remove such rows or the label. If the column lists "
+            f"the tags of each row, read it as tags: --tags {name}, in Python tags={name!r}"
         )
     return numbers
 

@@ -19,7 +19,7 @@ _MATRIX, _COMPRESSED = 14, 15
 _INTEGERS, _BYTES = (5, 6), (1, 2, 16)
 _DTYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8",
            13: "u8"}  # fmt: skip
-_CHARACTERS = {1: "u1", 2: "u1", 4: "u2", 16: "u1", 17: "u2", 18: "u4"}
+_CODECS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _CELL, _STRUCT, _CHAR = 1, 2, 4
 _NUMERIC = range(6, 16)
 _DEEPEST = 20
@@ -112,15 +112,18 @@ def _read_matrix(part: memoryview, order: str, depth: int, count: CellCount) -> 
         return name, dict(zip(fields, values, strict=True)) if size == 1 else None
     if flag & 0x800 or (matlab_class != _CHAR and matlab_class not in _NUMERIC):
         return name, None  # complex, sparse, an object or a function
-    dtypes = _CHARACTERS if matlab_class == _CHAR else _DTYPES
-    kind, data = elements.next(*dtypes)
     count.add(size)
-    if len(data) != size * np.dtype(dtypes[kind]).itemsize:
+    if matlab_class == _CHAR:
+        if not size:
+            return name, ""
+        kind, data = elements.next(*_CODECS)
+        order_name = {"<": "-le", ">": "-be"}[order] if kind not in _BYTES else ""
+        text = bytes(data).decode(f"{_CODECS[kind]}{order_name}")
+        characters = np.array(list(text)).reshape(dimensions, order="F")
+        lines = ["".join(line) for line in characters.reshape(dimensions[0], -1).tolist()]
+        return name, lines[0] if len(lines) == 1 else lines
+    kind, data = elements.next(*_DTYPES)
+    if len(data) != size * np.dtype(_DTYPES[kind]).itemsize:
         raise ValueError(f"{len(data)} bytes for an array of shape {dimensions}")
-    numbers = np.frombuffer(data, dtype=f"{order}{dtypes[kind]}").reshape(dimensions, order="F")
-    if matlab_class != _CHAR:
-        return name, numbers.astype(np.float64)
-    if kind == 16:
-        return name, bytes(data).decode()
-    lines = ["".join(map(chr, line)) for line in numbers.reshape(dimensions[0], -1).tolist()]
-    return name, lines[0] if len(lines) == 1 else lines
+    numbers = np.frombuffer(data, dtype=f"{order}{_DTYPES[kind]}")
+    return name, numbers.astype(np.float64).reshape(dimensions, order="F")

@@ -189,7 +189,8 @@ def _read_arff(path: Path, name: str, limits: ReadLimits) -> MultiInstanceData:
     limits.check_cells(path, cells.shape[0] * len(attributes))
     table = cells.toarray() if sparse.issparse(cells) else cells
     # In a sparse row, a cell that was left out reads as 0, the first bag.
-    if content.weights is not None or not np.array_equal(table[:, place], np.arange(len(table))):
+    has_bags = np.array_equal(table[:, place], np.arange(len(bags)))
+    if content.weights is not None or not has_bags:
         raise ValueError(f"{path}: expected a bag in each row, and no instance weights")
     identifiers = table[:, 0][~np.isnan(table[:, 0])]
     if place and len(np.unique(identifiers)) < len(identifiers):

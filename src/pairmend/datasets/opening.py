@@ -59,8 +59,8 @@ def load_file(
     labels : sequence of str, int or path, default=None
         Columns that are labels: their names, how many of the last columns, or a Mulan XML file
         that names them; ``()`` for none. Cells are 0 and 1, yes and no, true and false, t and f,
-        or + and -, in upper or lower case. Empty cells are 0 if all other cells of the column
-        stand for 1, as x does.
+        or + and -, in upper or lower case. Empty cells of a table are 0 if all other cells of the
+        column stand for 1, as x does.
 
         None is for files that state their labels: an ARFF file with an XML file of the same name
         beside it (Mulan), or with the option ``-C n`` in its relation name (Meka: the first n
@@ -194,11 +194,12 @@ def load_file(
         data = replace(data, name=name or data.name, source=source)
         if targets is not None:
             names = find_labels(path, data.feature_names, targets)
-            return take_labels(data, names, limits, threshold)
+            return take_labels(data, names, limits, threshold=threshold)
         names = find_labels(path, data.feature_names, () if labels is None else labels)
         if tags in names:
             raise ValueError(f"{path}: column {tags!r} cannot be a label and a list of tags")
-        data = take_labels(data, names, limits) if names else data
+        if names:
+            data = take_labels(data, names, limits, allow_empty=kind != ".arff")
         return data if tags is None else take_tags(data, tags, separator, limits)
 
 

@@ -86,7 +86,7 @@ def _save_arff(data: MultiLabelData, path: Path, relation: str, *, labels_first:
     with written(path) as file:
         file.write(f"@relation {_quote(relation)}\n\n")
         for name, values in columns:
-            kind = "numeric" if values is None else f"{{{','.join(map(_quote, values))}}}"
+            kind = f"{{{','.join(map(_quote, values))}}}" if values else "numeric"
             file.write(f"@attribute {_quote(name)} {kind}\n")
         file.write("\n@data\n")
         for row in range(cells.shape[0]):

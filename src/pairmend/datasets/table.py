@@ -35,8 +35,8 @@ class Notation:
         gap = _SPACES if thousands == " " else thousands
         whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:[{gap}]\d{{3}})+)" if gap else r"\d+"
         sign = re.escape(decimal)
-        number = rf"[+-]?(?:{whole}(?:{sign}\d*)?|{sign}\d+)(?:[eE][+-]?\d+)?"
-        self.holds = re.compile(number, re.ASCII).fullmatch
+        number = rf"(?:{whole}(?:{sign}\d*)?|{sign}\d+)(?:e[+-]?\d+)?"
+        self.holds = re.compile(rf"[+-]?(?:{number}|inf)", re.ASCII | re.IGNORECASE).fullmatch
         self._plain = str.maketrans({**dict.fromkeys(gap), decimal: "."})
 
     @classmethod
@@ -143,7 +143,7 @@ def read_table(
             count.add(len(chunk) * len(wanted) if wanted is names else 0)
             for name, cells in zip(names, zip(*chunk, strict=True), strict=True):
                 if name in numbers:
-                    found = _plain_numbers(cells)
+                    found = _numbers(cells, notation)
                     if found is not None:
                         numbers[name].append(found)
                     elif numbers.pop(name):
@@ -249,14 +249,20 @@ def _chunks(
         warnings.warn(f"{path}: {left_out} left out", ReadWarning, stacklevel=2)
 
 
-def _plain_numbers(cells: Sequence[str]) -> FloatArray | None:
-    """Return cells as numbers, NaN where missing; None if one is a code or no plain number."""
+def _numbers(cells: Sequence[str], notation: Notation | None) -> FloatArray | None:
+    """Return cells as numbers, NaN where missing; None if one is a code or no number."""
     present = [cell for cell in cells if cell not in MISSING]
-    if _NOT_PLAIN.search("\n".join(present)):
-        return None
+    parse: Callable[[str], float] = float
+    if notation is not None:
+        parse = notation.parse
+        is_odd = not all(map(notation.holds, present)) or any(map(_CODE.fullmatch, present))
+    else:
+        is_odd = bool(_NOT_PLAIN.search("\n".join(present)))
     try:
-        numbers = list(map(float, present))
+        numbers = [] if is_odd else list(map(parse, present))
     except ValueError:
+        return None
+    if is_odd:
         return None
     if len(present) == len(cells):
         return np.array(numbers)

@@ -79,7 +79,7 @@ def _rows(
         raise ValueError(
             f"{path}, line {reader.line_num + n_above}: the cells cannot be read ({error}); close "
             "each quote that begins a cell, with nothing after it, and write quotes inside quoted "
-            'cells twice (""); a long cell needs csv.field_size_limit(N) in Python'
+            'cells twice (""); for long cells call csv.field_size_limit(N) in Python'
         ) from error
 
 

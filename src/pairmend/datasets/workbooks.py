@@ -25,8 +25,7 @@ def read_workbook(
         import python_calamine
     except ImportError as error:
         raise ImportError(
-            "Excel files need python-calamine, which is not installed: "
-            "pip install 'pairmend[data]'"
+            "Excel files need python-calamine, which is not installed: pip install 'pairmend[data]'"
         ) from error
     cells: list[list[Any]] = []
     problem = ""
@@ -78,6 +77,7 @@ def _checked_copy(path: Path, limits: ReadLimits) -> io.BytesIO:
             if b"sheetData" in content:
                 limits.check_cells(path, _n_cells(content))
             target.writestr(member.filename, content)
+    copy.seek(0)
     return copy
 
 

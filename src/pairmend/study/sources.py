@@ -70,9 +70,9 @@ class Source:
         elif "file" in table:
             limits = {key: table[key] for key in ("max_bytes", "max_cells") if key in table}
             labels = table.get("xml", table.get("labels"))
-            targets = table.get("targets")
-            reading = {"targets": targets, "limits": ReadLimits(**limits)}
-            data = load_file(table["file"], labels, **reading)
+            data = load_file(
+                table["file"], labels, targets=table.get("targets"), limits=ReadLimits(**limits)
+            )
         elif "function" in table:
             function = find(table["function"])
             takes_seed = "random_state" in inspect.signature(function).parameters
