@@ -61,7 +61,7 @@ def test_converted_files_are_read_again(run):
         (["describe", "file.csv"], "no labels are given; name them: --labels"),
         (["describe", "file.odd"], ".odd"),
         (["convert", "photos.arff", "file.odd"], ".odd"),
-        (["convert", "photos.arff", "new.csv", "--out-xml", "x.xml"], "label file"),
+        (["convert", "photos.arff", "new.csv", "--out-xml", "x.xml"], "an XML file for .arff only"),
         (["convert", "photos.arff", "new.arff", "--out-xml", "new.arff"], "cannot hold both"),
         (["fetch", "yeast", "nothing-like-it"], "no set is named 'nothing-like-it'"),
     ],
