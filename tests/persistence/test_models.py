@@ -101,7 +101,7 @@ FURTHER = {
     "corrected sparse": (corrected(estimator=LogisticRegression()), wide),
     "overlap": (corrected(estimator=LOGISTIC, validation=3, overlap=0.5), np.array),
     "global": (
-        corrected(neighbourhood=GlobalNeighbourhood(), reference="constrained"), np.array,
+        corrected(neighbourhood=GlobalNeighbourhood(), reference="crisp"), np.array,
     ),
     "adaptive": (
         corrected(
