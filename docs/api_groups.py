@@ -70,25 +70,16 @@ GROUPS: dict[str, dict[str, list[str]]] = {
         "Functions": ["explain_problem", "add_features"],
     },
     "plots": {
-        "Predictions": [
-            "plot_explanation",
-            "explained_scores",
-            "explained_confusion",
-            "explained_neighbours",
-            "plot_correction",
-            "plot_reliability",
-        ],
+        "Predictions": ["plot_explanation", "plot_correction", "plot_reliability"],
         "Comparisons": [
             "critical_difference",
             "rank_radar",
             "fold_spread",
             "probability_bars",
-            "ProbabilityBar",
             "probability_triangle",
             "published_and_measured",
-            "bars",
         ],
-        "Data": ["label_frequencies", "labels_per_row", "co_occurrence"],
+        "Data": ["plot_labels"],
         "Conversion": ["to_svg"],
     },
     "datasets": {
@@ -165,18 +156,6 @@ GROUPS: dict[str, dict[str, list[str]]] = {
         "Intervals and correlations": ["bootstrap_intervals", "spearman"],
     },
     "report": {"": ["write_report", "summarise", "compare_losses"]},
-    "published": {
-        "": [
-            "loss_table",
-            "losses",
-            "sets",
-            "PublishedSet",
-            "ALGORITHMS",
-            "CHARACTERISTICS",
-            "METRICS",
-            "DOI",
-            "SOURCE",
-        ],
-    },
+    "published": {"": ["losses", "sets", "SOURCE"]},
 }
 """Names by topic and module; the key "" stands for a module without topics."""

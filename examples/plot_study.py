@@ -8,7 +8,7 @@ FOLDER is the output folder of a study, such as that of ``pairmend study --data 
 import argparse
 from pathlib import Path
 
-from pairmend import plots
+from pairmend import plots, stats
 from pairmend.report import summarise
 from pairmend.study import read_study
 
@@ -19,12 +19,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("study.png"))
     options = parser.parse_args()
     summary = summarise(read_study(options.folder))
-    found = {
-        metric["title"]: summary["comparison"][metric["criterion"]]
-        for metric in summary["criteria"]
-    }
-    difference = next(iter(found.values()))["critical_difference"]
-    ax = plots.rank_radar({title: each["ranks"] for title, each in found.items()}, difference)
+    n_sets, n_algorithms = next(iter(summary.losses.values())).means.shape
+    difference = stats.critical_difference(n_algorithms, n_sets, alpha=summary.alpha)
+    ax = plots.rank_radar(summary.ranks, difference)
     ax.figure.savefig(options.out, dpi=150, bbox_inches="tight", facecolor="white")
 
 

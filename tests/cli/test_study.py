@@ -62,8 +62,7 @@ def forget(folder, where="fold = 1"):
             connection.execute(f"DELETE FROM {table} WHERE {where}")
 
 
-def test_a_study_file_is_run_and_reported(study, run, monkeypatch, in_process):
-    monkeypatch.setattr("pairmend.report.writing.figure_files", lambda figures: {})
+def test_a_study_file_is_run_and_reported(study, run, in_process):
     report = Path("pairmend-small", "report.html")
     assert f"report: {report}" in study("small.toml").out
     assert "A small one" in report.read_text("utf-8")
@@ -74,10 +73,13 @@ def test_a_study_file_is_run_and_reported(study, run, monkeypatch, in_process):
     found = json.loads(run(*words).out)
     assert found["report"] == str(Path("elsewhere", "report.html"))
     assert Path(found["report"]).is_file()
-    assert found["comparison"]["hamming"]["sets"] == ["one", "two"]
+    assert {row["sets"] for row in found["verdicts"]} == {2}
     # Further metrics are computed from the stored predictions.
     found = json.loads(run(*words, "--metrics", "jaccard_samples", "average_precision").out)
-    assert set(found["comparison"]) == {"jaccard_samples", "average_precision"}
+    assert {row["metric"] for row in found["verdicts"]} == {
+        "Jaccard (samples)",
+        "average precision",
+    }
     assert "there is no metric 'nothing'" in run(*words, "--metrics", "nothing").err
 
 

@@ -44,7 +44,7 @@ def cut_off():
     def outside(ax):
         legend = ax.get_legend()
         texts = [
-            *ax.texts, ax.xaxis.label, ax.yaxis.label, ax.title, ax._left_title,
+            *ax.texts, ax.xaxis.label, ax.yaxis.label, ax.title,
             *(tick for axis in (ax.xaxis, ax.yaxis) if ax.axison for tick in shown_ticks(axis)),
             *((*legend.get_texts(), legend.get_title()) if legend else []),
         ]  # fmt: skip

@@ -1,92 +1,111 @@
-"""Bars of three probabilities."""
+"""Bars and triangles of three probabilities, and reliability diagrams."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
-from numpy.testing import assert_allclose
 
-from pairmend.plots import probability_bars, probability_triangle, to_svg
-from pairmend.plots.drawing import BLUE
-from pairmend.plots.probabilities import COLOURS, DARK_VERMILION
+from pairmend.metrics import reliability
+from pairmend.plots import plot_reliability, probability_bars, probability_triangle
 
-PAIRS = [("FCM", "LPW", (0.9, 0.06, 0.04)), ("FCM", "FCM-O", (0.0, 0.45, 0.55))]
-SETS = [("FCM", "LPW", None), ("yeast", "", (0.2, 0.7, 0.1)), ("flags", "", (0.05, 0.05, 0.9))]
+pytest.importorskip("matplotlib")
 
 
-def test_parts_are_the_probabilities_and_fill_the_scale():
+def outcomes(*rows):
+    """A frame of tests: the names of its index, and three probabilities, in each row."""
+    index = pd.MultiIndex.from_tuples([names for names, _ in rows])
+    columns = ["first_better", "equivalent", "second_better"]
+    return pd.DataFrame([shares for _, shares in rows], index, columns, dtype=float)
+
+
+PAIRS = outcomes((("FCM", "LPW"), (0.9, 0.06, 0.04)), (("FCM", "FCM-O"), (0.0, 0.45, 0.55)))
+SETS = outcomes(
+    (("yeast", "FCM", "LPW"), (0.2, 0.7, 0.1)), (("flags", "FCM", "LPW"), (0.05, 0.05, 0.9))
+)
+LONG = outcomes((("A" * 50, "$b$ " * 20), (1, 0, 0)))
+
+
+def test_parts_are_the_probabilities_and_fill_the_scale(contrast):
+    from matplotlib.colors import to_rgb
+
     ax = probability_bars(PAIRS)
     found = [(bar.get_x(), bar.get_width()) for bar in ax.patches]
     expected = [(0, 0.9), (0, 0), (0.9, 0.06), (0, 0.45), (0.96, 0.04), (0.45, 0.55)]
     np.testing.assert_allclose(found, expected, atol=1e-12)
     assert ax.get_xlim() == (0, 1)
-    colours = [tuple(np.round(bar.get_facecolor()[:3], 6)) for bar in ax.patches[::2]]
-    assert colours == [tuple(np.round(to_rgb(fill), 6)) for fill, _ in COLOURS]
+    assert ax.yaxis_inverted()  # the first pair on top
+    left, _, right = (ax.patches[place].get_facecolor()[:3] for place in (0, 2, 4))
+    for colour in (left, right):  # white numbers are written on them
+        assert contrast(colour, to_rgb("white")) >= 4.5
+        assert all(contrast(colour, to_rgb(page)) >= 3 for page in ("#fdfdfc", "#17191c"))
 
 
 def test_names_stand_on_both_sides_in_order():
     ax = probability_bars(PAIRS)
+    texts = [text.get_text() for text in ax.texts if text.get_text()]
+    assert texts == ["LPW", "FCM-O", "0.90", "0.45", "0.55"]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["FCM", "FCM"]
-    names = [t.get_text() for t in ax.texts if not t.get_text().startswith("0.")]
-    assert names == ["LPW", "FCM-O"]
-    assert ax.patches[0].get_y() < ax.patches[1].get_y()
-    low, high = ax.get_ylim()
-    assert low > high  # the first on top
+    names = [tick.get_text() for tick in probability_bars(SETS).get_yticklabels()]
+    assert names == ["yeast: FCM", "flags: FCM"]
 
 
-def test_headings_stand_above_their_bars():
-    ax = probability_bars(SETS)
-    heading = next(text for text in ax.texts if text.get_text() == "LPW")
-    assert heading.xy[1] < min(bar.get_y() for bar in ax.patches)
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["yeast", "flags"]
-
-
-@pytest.mark.parametrize("bars", [PAIRS, SETS, [("A" * 50, "$b$ " * 20, (1, 0, 0))]])
-def test_nothing_is_cut_off_or_overlaps(bars, drawn, cut_off, texts_overlap):
-    ax = drawn(probability_bars(bars))
+@pytest.mark.parametrize("tests", [PAIRS, SETS, LONG])
+def test_nothing_is_cut_off_or_overlaps(tests, drawn, cut_off, texts_overlap):
+    ax = drawn(probability_bars(tests))
     assert cut_off(ax) == []
     assert not texts_overlap([*ax.texts, *ax.get_yticklabels(), *ax.get_legend().get_texts()])
 
 
-@pytest.mark.parametrize("colour", [BLUE, DARK_VERMILION])
-def test_numbers_can_be_read_and_bars_be_seen(colour, contrast):
-    assert contrast(to_rgb(colour), to_rgb("white")) >= 4.5
-    for page in ("#fdfdfc", "#17191c", "#1e1e1e"):
-        assert contrast(to_rgb(colour), to_rgb(page)) >= 3
+@pytest.mark.parametrize("row", [(0.5, 0.6, -0.1), (0.5, 0.2, 0.2), (np.nan, 0.5, 0.5)])
+def test_other_probabilities_are_refused(row):
+    with pytest.raises(ValueError, match="not negative and add up to 1"):
+        probability_bars(outcomes((("A", "B"), row)))
+    with pytest.raises(ValueError, match="not negative and add up to 1"):
+        probability_triangle([row], "a", "b")
+    with pytest.raises(ValueError, match="rows of three probabilities"):
+        probability_triangle([], "a", "b")
 
 
-def test_svg_element():
-    svg = to_svg(probability_bars(PAIRS), prefix="p", title="Probabilities of two pairs")
-    assert svg.startswith("<svg")
-    assert ">0.90<" in svg
-
-
-@pytest.mark.parametrize(
-    ("bars", "message"),
-    [
-        ([], "at least one bar with probabilities; got none"),
-        ([("A", "B", None)], "at least one bar with probabilities; got none"),
-        ([("A", "B", (0.5, 0.5))], "three probabilities"),
-        ([("A", "B", (0.5, 0.6, -0.1))], "not negative and add up to 1"),
-        ([("A", "B", (0.5, 0.2, 0.2))], "not negative and add up to 1"),
-        ([("A", "B", (np.nan, 0.5, 0.5))], "not negative and add up to 1"),
-    ],
-)
-def test_bad_bars_are_named(bars, message):
-    with pytest.raises(ValueError, match=message):
-        probability_bars(bars)
-
-
-def test_the_triangle_has_a_corner_for_each_region():
+def test_the_triangle_has_a_corner_for_each_region(drawn, texts_overlap):
     samples = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0.2, 0.8]]
-    ax = probability_triangle(samples, "a" * 40, "$b_")
+    ax = drawn(probability_triangle(samples, "a" * 40, "$b_"))
     assert [text.get_text() for text in ax.texts] == [
         f"{'a' * 27}… better  0.25", "equivalent  0.25", "$b_ better  0.50",
     ]  # fmt: skip
     offsets = ax.collections[0].get_offsets()
-    assert_allclose(offsets[:, 1].max(), np.sqrt(3) / 2, atol=0.05)
+    np.testing.assert_allclose(offsets[:, 1].max(), np.sqrt(3) / 2, atol=0.05)
+    assert not texts_overlap(ax.texts)
 
 
-@pytest.mark.parametrize("samples", [[], [0.2, 0.3, 0.5], [[0.5, 0.5]], [[0.9, 0.2, -0.1]]])
-def test_other_samples_are_refused(samples):
-    with pytest.raises(ValueError, match="samples must have three columns of probabilities"):
-        probability_triangle(samples, "a", "b")
+@pytest.fixture
+def predictions(rng):
+    Y = rng.rand(400, 3) < 0.3
+    sure = np.clip(0.3 + 0.4 * rng.randn(400, 3), 0, 1)
+    return Y, {"_sure $x$": sure, "a very long name of a classifier": 0.2 + 0.2 * sure}
+
+
+@pytest.mark.parametrize("label", [None, 1])
+def test_lines_are_shares_and_counts(predictions, label):
+    Y, probabilities = predictions
+    figure = plot_reliability(Y, probabilities, label=label, n_bins=5)
+    shares, numbers = figure.axes
+    assert shares.lines[0].get_xydata().tolist() == [[0, 0], [1, 1]]
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    for k, (name, each) in enumerate(probabilities.items()):
+        found = reliability(Y, each, label=label, n_bins=5)
+        points = np.column_stack([found.predicted, found.observed])
+        np.testing.assert_array_equal(shares.lines[k + 1].get_xydata(), points)
+        np.testing.assert_array_equal(numbers.lines[k].get_ydata(), found.counts)
+        assert texts[k + 1].startswith(f"{found.error:.3f} {name[:10]}")
+
+
+@pytest.mark.parametrize("n_rows", [1, 400])
+def test_reliability_can_be_read(predictions, n_rows, cut_off, texts_overlap, drawn):
+    Y, probabilities = predictions
+    named = {name: each[:n_rows] for name, each in probabilities.items()}
+    figure = plot_reliability(Y[:n_rows], named, title="$y$")
+    drawn(figure.axes[0])
+    for ax in figure.axes:
+        assert cut_off(ax) == []
+    assert not texts_overlap(figure.legends[0].get_texts())
+    with pytest.raises(ValueError, match="probabilities_by_name is empty"):
+        plot_reliability([[1, 0]], {})

@@ -8,10 +8,8 @@ import pandas as pd
 import pytest
 
 from pairmend import published
-from pairmend.report import summarise
-from pairmend.report.contents import contents
-from pairmend.report.writing import write_record
-from pairmend.study.store import StudyRecord
+from pairmend.report import summarise, write_report
+from pairmend.study import StudyRecord
 
 CRITERIA = {
     "hamming": {"title": "Hamming loss", "greater_is_better": False},
@@ -50,9 +48,9 @@ def make_record(
     With `printed_only` every fold has the published loss.
     """
     rng = np.random.RandomState(0)
-    printed = published.sets()
-    sets = {printed[number].name.lower(): number for number in paper_sets}
-    sets |= dict.fromkeys(own_sets)
+    printed = published.losses().stack()
+    names = published.sets()["name"].str.lower()
+    sets = {names[number]: number for number in paper_sets} | dict.fromkeys(own_sets)
     results, tasks = [], []
     for name, number in sets.items():
         for place, algorithm in enumerate(algorithms):
@@ -65,7 +63,7 @@ def make_record(
                         continue
                     for criterion, about in criteria.items():
                         key = (number, criterion, algorithm)
-                        centre = published.losses().get(key, 0.4 - 0.02 * place)
+                        centre = printed.get(key, 0.4 - 0.02 * place)
                         if (
                             number in (11, 17) and not printed_only
                         ):  # losses that the method can have
@@ -83,6 +81,7 @@ def make_record(
             "repeats": repeats,
             "seed": 7,
             "split": "shuffled",
+            "alpha": 0.1,
             "sets": {name: {"source": "catalogue"} for name in (*absent, *sets)},
             "algorithms": {
                 name: {"class": "pairmend.PairwiseClassifier", "params": {"threshold": 0.5}}
@@ -128,7 +127,7 @@ def make_task(name, repeat, fold, algorithm, algorithms, is_failed, rng):
 
 
 def make_set(name, number, rng):
-    known = published.sets()[number].characteristics if number else None
+    known = published.sets().loc[number].drop("name").to_dict() if number else None
     return {
         "set": name,
         "title": f"All about {name}",
@@ -146,7 +145,7 @@ RECORDS = {
         "title": "The paper's study, made up",
     },
     "printed losses": {
-        "paper_sets": tuple(published.sets()),
+        "paper_sets": tuple(published.sets().index),
         "own_sets": (),
         "folds": 2,
         "repeats": 1,
@@ -227,28 +226,9 @@ def summary_of(make):
 
 
 @pytest.fixture(scope="session")
-def sections_of(summary_of):
-    """The contents of a report by the name of the study, drawn once."""
-    return cache(lambda name: contents(summary_of(name)))
-
-
-DRAWN_AS_PDF = ("paper", "hostile names")
-"""Studies whose figures are also drawn as PDF, which takes most of the time of a report."""
-
-
-@pytest.fixture(scope="session")
-def page_of(make, summary_of, sections_of, tmp_path_factory):
+def page_of(summary_of, tmp_path_factory):
     """The path of a report by the name of the study, written once."""
-
-    def write(name):
-        with pytest.MonkeyPatch.context() as patch:  # computed before
-            patch.setattr("pairmend.report.writing.summarise", lambda _: summary_of(name))
-            patch.setattr("pairmend.report.writing.contents", lambda _: sections_of(name))
-            if name not in DRAWN_AS_PDF:
-                patch.setattr("pairmend.report.figure_files._pdf", lambda figure: b"%PDF-")
-            return write_record(make(name), tmp_path_factory.mktemp("report"))
-
-    return cache(write)
+    return cache(lambda name: write_report(summary_of(name), tmp_path_factory.mktemp("report")))
 
 
 @pytest.fixture(scope="session", params=[name for name in RECORDS if name != "printed losses"])
@@ -265,21 +245,3 @@ def record(study, make):
 @pytest.fixture(scope="session")
 def summary(study, summary_of):
     return summary_of(study)
-
-
-@pytest.fixture(scope="session")
-def sections(study, sections_of):
-    return sections_of(study)
-
-
-@pytest.fixture
-def no_pdf(monkeypatch):
-    """Write no drawings as PDF."""
-    monkeypatch.setattr("pairmend.report.figure_files._pdf", lambda figure: b"%PDF-")
-
-
-@pytest.fixture
-def no_drawings(monkeypatch, no_pdf):
-    """Write no drawings, which take most of the time of a report."""
-    svg = '<svg role="img" aria-label="no drawing"></svg>'
-    monkeypatch.setattr("pairmend.plots.to_svg", lambda *_, **__: svg)

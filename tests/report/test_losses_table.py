@@ -3,26 +3,23 @@
 import gzip
 import io
 import json
-import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from pairmend import stats
 from pairmend.cli import main
-from pairmend.datasets import ReadLimits
 from pairmend.report import compare_losses, summarise
-from pairmend.report.figures import triangles
 from pairmend.report.losses_table import losses_record
-from pairmend.report.probabilities import EQUIVALENT, FIRST, SECOND, between
-from pairmend.stats import friedman
 
 WIDE = """data set;A;B;C
-s1;0,31;0,30;0,25
-s2;0,22;0,23;0,20
-s3;0,41;0,40;0,33
-s4;0,15;0,16;0,14
-s5;0,50;0,44;0,42
+s1;0.31;0.30;0.25
+s2;0.22;0.23;0.20
+s3;0.41;0.40;0.33
+s4;0.15;0.16;0.14
+s5;0.50;0.44;0.42
+s6;0.62;0.60;0.55
 """
 
 
@@ -43,17 +40,16 @@ def long_rows(**columns):
 
 
 def test_wide_tables(wide):
-    frame = pd.read_csv(wide, sep=";", decimal=",")
+    frame = pd.read_csv(wide, sep=";")
+    expected = stats.friedman(frame.set_index("data set"))
     for losses in (wide, frame, frame.set_index("data set")):
         record = losses_record(losses)
         assert record.definition["folds"] == record.definition["repeats"] == 1
         assert list(record.definition["algorithms"]) == ["A", "B", "C"]
-        assert list(record.definition["criteria"]) == ["loss"]
-        found = summarise(record)["comparison"]["loss"]
-        expected = friedman(frame.set_index("data set"))
-        assert found["friedman"]["p"] == pytest.approx(expected.p_value)
-        assert found["best"] == ["C"]
-    assert summarise(losses_record(wide, True))["comparison"]["loss"]["best"] == ["A"]
+        summary = summarise(record)
+        assert summary.friedman.loc["loss", "p"] == pytest.approx(expected["p_value"])
+        assert summary.verdicts["best"].tolist() == ["C"]
+    assert summarise(losses_record(wide, True)).verdicts["best"].tolist() == ["A"]
 
 
 def test_long_tables(tmp_path):
@@ -69,39 +65,32 @@ def test_long_tables(tmp_path):
             "f1": {"title": "f1", "greater_is_better": True},
             "loss": {"title": "loss", "greater_is_better": False},
         }
-        found = summarise(record)
+        summary = summarise(record)
         means = frame[frame.metric == "f1"].groupby("Method")["score"].mean()
-        assert found["comparison"]["f1"]["means"] == pytest.approx(means.to_dict())
-        assert found["comparison"]["f1"]["best_mean"] == [means.idxmax()]
-        assert len(found["comparison"]["f1"]["probabilities"]["on_sets"]) == 3
+        verdict = summary.verdicts.set_index("metric").loc["f1"]
+        assert verdict["best"] == means.idxmax()
+        assert verdict["mean"] == pytest.approx(means.max())
+        assert len(summary.on_sets.loc["f1"]) == 3
 
 
 def test_a_set_without_a_value_is_left_out(wide):
-    wide.write_text(WIDE.replace("0,31", "?"))
-    found = summarise(losses_record(wide))
-    assert found["comparison"]["loss"]["sets"] == ["s2", "s3", "s4", "s5"]
-    assert found["left_out"] == {"loss": ["s1"]}
+    wide.write_text(WIDE.replace("0.31", ""))
+    summary = summarise(losses_record(wide))
+    assert list(summary.losses["loss"].means.index) == ["s2", "s3", "s4", "s5", "s6"]
+    assert any("results are missing: s1" in note for note in summary.notes)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "a,b\n1,2\n3,4\n",
-            "found the columns a, b; a has numbers: if they are names of sets, rename the column "
-            "to set; expected a long table with the columns set",
-        ),
-        ("set,A,B\nx,0.1,low\ny,0.2,high\n", "no numbers are in B; expected a long table"),
+        ("a,b,c\n1,2,1\n3,4,1\n", "found the columns a, b, c, with cells that are no numbers or"),
+        ("set,A,B\nx,0.1,low\ny,0.2,high\n", "with cells that are no numbers"),
         ("set,A\nx,0.1\ny,0.2\n", "needs at least two algorithms, found ['A']"),
         ("set,A,B\nx,0.1,0.2\nx,0.2,0.3\n", "2 values occur twice, the first for set x"),
-        ("set,algorithm,value\nx,A,?\nx,B,?\n", "there is no value; expected a long"),
-        ("set,algorithm,value\nx,A,low\nx,B,high\n", "has cells that are no numbers; expected"),
+        ("set,algorithm,value\nx,A,\nx,B,\n", "there is no value; expected a long"),
         ("set,algorithm,value\nx,A,1\n,B,2\n", "1 row has no set; fill"),
         ("set,dataset,algorithm,value\nx,x,A,1\n", "set and dataset both mean 'set'; keep one"),
-        (
-            "set,algorithm,value\nx,A,1\nx,B,2\nx,A,1\n",
-            "1 value occurs twice, the first for set x, algorithm A. Values of folds need",
-        ),
+        ("set,algorithm,value\nx,A,1\nx,B,2\nx,A,1\n", "Values of folds need a column 'fold'"),
     ],
 )
 def test_other_tables_are_refused(tmp_path, text, message):
@@ -125,67 +114,61 @@ def test_sets_of_a_wide_table_can_have_numbers_as_names(tmp_path):
         assert list(record.definition["algorithms"]) == ["A", "B"]
     losses.to_csv(path, index=False)
     for each in (losses, path):
-        with pytest.raises(ValueError, match="task has numbers: if they are names of sets, rename"):
+        with pytest.raises(ValueError, match="if these are numbers, call their column set"):
             losses_record(each)
 
 
-def test_unknown_metrics_and_long_files_are_refused(wide, tmp_path):
+def test_names_stay_texts(tmp_path):
+    path = tmp_path / "losses.csv"
+    path.write_text("set,algorithm,value\n01,NA,0.1\n01,None,0.2\n1,NA,0.2\n1,None,0.1\n")
+    record = losses_record(path)
+    assert list(record.definition["sets"]) == ["01", "1"]
+    assert list(record.definition["algorithms"]) == ["NA", "None"]
+
+
+def test_unknown_metrics_and_controls_are_refused(wide, tmp_path):
     with pytest.raises(ValueError, match="there is no metric 'f1'; found 'loss'"):
         losses_record(wide, ["f1"])
-    with pytest.raises(ValueError, match="more than 50 bytes when unpacked"):
-        losses_record(wide, limits=ReadLimits(max_bytes=50))
-    with pytest.raises(ValueError, match="more than 50 bytes when unpacked"):
-        compare_losses(wide, tmp_path / "out", limits=ReadLimits(max_bytes=50))
+    with pytest.raises(ValueError, match="no algorithm 'D'; it has A, B, C"):
+        compare_losses(wide, tmp_path / "out", control="D")
+    with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
+        compare_losses(wide, tmp_path / "out", alpha=5)
     assert not (tmp_path / "out").exists()
 
 
-def test_the_triangle_has_the_probabilities_of_the_test():
-    losses = pd.DataFrame(
-        np.random.default_rng(0).random((11, 2)), [*"abcdefghijk"], columns=[*"AB"]
-    )
-    summary = summarise(losses_record(losses))
-    found = summary["comparison"]["loss"]["probabilities"]
-    three = between(found["over_sets"], *found["ordered"][:2])
-    (triangle,) = triangles(summary)
-    shares = [text.get_text().split()[-1] for text in triangle.drawing.texts]
-    assert shares == [f"{three[key]:.2f}" for key in (FIRST, EQUIVALENT, SECOND)]
-
-
 def test_the_command_writes_tables_and_figures(wide, tmp_path, capsys):
-    assert main(["compare", str(wide), "--out", str(tmp_path / "out")]) == 0
-    printed = capsys.readouterr().out.splitlines()
-    assert printed[0] == f"{wide}: 15 values, 5 sets, 3 algorithms, 1 metric"
-    assert printed[1].startswith("loss: C (1.00) ranks best; ")  # once
-    assert printed[2:] == [f"report: {tmp_path / 'out' / 'report.html'}"]
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    out = tmp_path / "out"
+    words = ["compare", str(wide), "--out", str(out), "--alpha", "0.2", "--control", "C"]
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert "C has the best average rank in loss." in printed
+    assert "significant at 0.2" in printed.replace("\n", " ") or "0.2" in printed
+    page = (out / "report.html").read_text(encoding="utf-8")
     assert "Time and memory" not in page
-    assert "One value for each set and algorithm" in page
-    assert "3 algorithms on 5 sets, by 1 metric." in page
-    assert "Average ranks by metric; better on the left." in page
-    assert "folds" not in re.sub(r"<(style|script)>.*?</\1>|<[^>]*>", "", page, flags=re.DOTALL)
-    figures = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
-    assert {"ranks-loss.svg", "ranks-loss.pdf", "triangle-loss.pdf", "radar.svg"} <= figures
-    assert (tmp_path / "out" / "tables" / "wilcoxon-loss.tex").is_file()
+    assert "3 algorithms, 6 sets, 1 metric, 1 fold; level of significance 0.2." in page
+    pairs = pd.read_csv(out / "tables" / "pairs.csv", index_col=["first", "second"])
+    frame = pd.read_csv(wide, sep=";", index_col=0)
+    expected = stats.wilcoxon(frame, adjust="holm", control="C")
+    assert list(pairs.index) == list(expected.index)
+    np.testing.assert_allclose(pairs["adjusted p"], expected["adjusted_p_value"])
+    np.testing.assert_allclose(pairs["effect"], expected["rank_biserial"])
+    figures = {path.name for path in (out / "figures").iterdir()}
+    assert {"over-sets-loss.svg", "triangle-loss.pdf", "folds-loss.svg"} <= figures
     assert main(["compare", str(wide), "--greater-is-better", "f1"]) == 2
     assert "there is no metric 'f1'" in capsys.readouterr().err
 
 
 def test_the_command_reads_standard_input_and_writes_json(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("pairmend.report.writing.figure_files", lambda figures: {})
     out = str(tmp_path / "out")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(WIDE.encode())))
     assert main(["compare", "-", "--out", out, "--json", "-"]) == 0
     found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert found["report"] == str(tmp_path / "out" / "report.html")
-    assert found["comparison"]["loss"]["best"] == ["C"]
-    assert "C (1.00) ranks best" in found["finding"]["points"][0]["text"]
+    assert found["alpha"] == 0.05
+    assert found["verdicts"][0]["best"] == "C"
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"set,A\nx,1\n")))
     assert main(["compare", "-", "--out", out]) == 2
-    assert "pairmend: standard input: a comparison needs" in capsys.readouterr().err
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(WIDE.encode())))
-    assert main(["compare", "-", "--out", out, "--quiet"]) == 0
-    printed, notes = capsys.readouterr()
-    assert (printed.count("\n"), notes) == (1, "")
+    assert "a comparison needs at least two algorithms" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

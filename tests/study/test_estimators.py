@@ -61,7 +61,7 @@ def test_each_training_part_chooses_its_own_values(tmp_path, in_process):
         expected = zero_one(data.Y[test], made(best).fit(X, Y).predict(data.X[test]))
         found = record.results.query("algorithm == 'tuned' and criterion == 'zero_one'")
         assert found.set_index("fold").loc[fold, "value"] == pytest.approx(expected)
-    assert sum(each["tasks"] for each in summarise(record)["chosen"]) == 3
+    assert summarise(record).chosen["tasks"].sum() == 3
 
 
 @pytest.mark.parametrize(

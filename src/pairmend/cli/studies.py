@@ -111,22 +111,21 @@ def compare(options: argparse.Namespace) -> dict[str, Any]:
     """Print which algorithm is best by a file of losses, and write page, tables and figures."""
     from pairmend.report.losses_table import SECTIONS, losses_record
 
-    greater, limits = options.greater_is_better, limits_of(options)
-    with data_file(options.file, limits) as path:
-        record = losses_record(path, greater or greater is not None, limits=limits)
-    return _reported(options, record, options.out or Path("pairmend-compare"), sections=SECTIONS)
+    greater = options.greater_is_better
+    with data_file(options.file, limits_of(options)) as path:
+        record = losses_record(path, greater or greater is not None)
+    return _reported(options, record, options.out or Path("pairmend-compare"), only=SECTIONS)
 
 
 def _reported(options: argparse.Namespace, record: Any, out: Path, **more: Any) -> dict[str, Any]:
-    """Write the report of a record; show and return its first sentences and the comparisons."""
-    from pairmend.report import summarise
-    from pairmend.report.writing import write_summary
+    """Write the report of a record; show its verdicts, and return the tests."""
+    from pairmend.report import summarise, write_report
 
     summary = summarise(record.narrowed(alpha=options.alpha, control=options.control))
-    page = write_summary(summary, out, **more)
-    finding = {key: summary["finding"][key] for key in ("lead", "points", "cautions")}
-    points = [f"{point['title']}: {point['text']}" for point in finding["points"]]
-    for line in (finding["lead"], *points, *finding["cautions"]):
-        show_text(line)
+    page = write_report(summary, out, **more)
+    show_text(summary.lead)
+    show_table("Verdicts", summary.verdicts.to_dict("records"))
+    for note in summary.notes:
+        show_text(note)
     show_status(f"report: {page}")
-    return {"report": str(page), "finding": finding, "comparison": summary["comparison"]}
+    return {"report": str(page), **summary.to_dict()}

@@ -1,7 +1,7 @@
 """Report of a study, or of losses from elsewhere: an HTML page, its tables and its figures.
 
-``summary`` computes the numbers, ``tables`` and ``figures`` show them, ``contents`` arranges
-sections, and ``render`` and ``formats`` write them.
+`summarise` computes data frames, ``sections`` arranges them as tables and figures, and ``writing``
+writes these.
 """
 
 from pairmend.report.losses_table import compare_losses

@@ -1,22 +1,23 @@
-"""Results of the statistical tests between algorithms, as plain data."""
+"""Statistical tests between algorithms, and comparison with the paper, as data frames.
 
-from collections.abc import Mapping, Sequence
+The share of labels that a method predicts follows from its printed losses. With P the share of
+label decisions that are positive and LD the label density, the Hamming loss is H = P + LD - 2 TP
+and the micro F1 loss is M = H / (P + LD), so that P = H / M - LD (for means over folds,
+approximately). The mean score of each row is 1/2, so a threshold at 1/2 predicts about half of the
+labels: where P is close to 0, the printed losses are impossible for the method as described.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pairmend import stats
-from pairmend.report.best import best_of
-from pairmend.report.probabilities import probabilities
+import pandas as pd
+
+from pairmend import published, stats
+from pairmend.datasets import catalogue
 from pairmend.stats.adjustment import MOST_ALGORITHMS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-ALPHA = 0.1
-"""The paper's level of significance."""
-
-CONFIDENCE = 1 - ALPHA
-"""Confidence of the bootstrap intervals, at the level of the tests."""
+from pairmend.stats.bayesian import ROPE
 
 MIN_SETS = 5
 """Minimum number of sets for the tests of Friedman, Nemenyi and Wilcoxon.
@@ -24,171 +25,253 @@ MIN_SETS = 5
 With 4 sets the smallest exact p-value of Wilcoxon's test is 0.125. The Bayesian tests have no
 minimum.
 """
+N_SAMPLES = 20_000
+"""Samples of the signed-rank test: a probability's standard error is 0.0036 at most."""
+OUTCOMES = ["first better", "equivalent", "second better"]
+"""Columns of the three probabilities of a Bayesian test."""
+NAMES = {
+    "p_value": "p", "adjusted_p_value": "adjusted p", "chi_square": "χ²", "iman_davenport": "F",
+    "iman_davenport_p_value": "p of F", "wins": "won", "ties": "tied", "losses": "lost",
+    "rank_biserial": "effect", "estimate": "difference", "mean_difference": "difference",
+    "statistic": "t", "first_better": OUTCOMES[0], "second_better": OUTCOMES[2],
+}  # fmt: skip
+"""Titles of the columns of tests."""
 
-_PROCEDURES = {
-    "bergmann-hommel": "Bergmann and Hommel's procedure",
-    "shaffer": "Shaffer's procedure",
+MIN_SHARE = 0.15
+"""Share of predicted labels below which printed losses are impossible for the described method.
+
+The shares of the paper's sets are below 0.10 or above 0.28, except Enron's 0.18."""
+POSSIBLE, IMPOSSIBLE, GENERATED = "possible", "impossible", "generated set"
+"""Plausibility of printed losses: possible for the described method, impossible for it, or of a
+set that the catalogue generates, whose losses cannot be compared."""
+HOLDS, TENDS, FAILS, UNTESTED = "holds", "same direction", "does not hold", "not tested"
+NOT_CONTRADICTED = "not contradicted"
+"""Verdict if neither the paper nor the study finds a difference, which is likely on few sets."""
+
+# Printed, after adjustment, in the paper's tables of Friedman's and Wilcoxon's tests.
+_FRIEDMAN = {"hamming": 0.063, "macro_f1": 0.911, "micro_f1": 0.911, "zero_one": 0.008}
+_PAPER_ALPHA = 0.1
+_BETTER_THAN_LPW = {
+    ("hamming", "FCM"): 0.063, ("zero_one", "FCM"): 0.054, ("zero_one", "FCM-W"): 0.040,
+    ("zero_one", "FCM-O"): 0.054,
+}  # fmt: skip
+_PLACES = {
+    ("macro_f1", "FCM"): "worst",
+    ("micro_f1", "FCM-O"): "best",
+    ("zero_one", "FCM-O"): "best",
 }
 
 
-def compare(
-    losses: Mapping[str, "pd.DataFrame"],
-    characteristics: "pd.DataFrame",
-    folds: Mapping[str, "pd.DataFrame"],
-    negated: Sequence[str] = (),
-) -> dict[str, dict[str, Any]]:
-    """Rank and test algorithms by each metric; metrics in `negated` have the sign changed back."""
-    found = {
-        criterion: _compare_one(
-            table, characteristics, folds[criterion], sign=-1.0 if criterion in negated else 1.0
-        )
-        for criterion, table in losses.items()
-    }
-    for criterion, test in _friedman(losses).items():
-        found[criterion]["friedman"] = test
-    return found
+@dataclass(frozen=True)
+class Losses:
+    """Losses of one metric on the sets that have all results; those of scores are negated."""
+
+    means: pd.DataFrame
+    folds: pd.DataFrame
+    sign: float
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there are enough sets and algorithms for tests over sets."""
+        return len(self.means) >= MIN_SETS and self.means.shape[1] > 1
+
+    @property
+    def rope(self) -> float:
+        """Half-width of the region of practical equivalence."""
+        return ROPE * max(1.0, float(self.folds.abs().max().max()) if self.folds.size else 1.0)
 
 
-def ranks_of(losses: Sequence[Sequence[float]], algorithms: Sequence[str]) -> dict[str, float]:
-    """Return average ranks by the losses of one metric."""
-    ranks = stats.average_ranks(losses)
-    return dict(zip(algorithms, map(float, ranks), strict=True))
+def procedure(n_algorithms: int, control: str | None) -> str:
+    """Return the name of the procedure that adjusts the p-values of Wilcoxon's test."""
+    if control is not None:
+        return "holm"
+    return "bergmann-hommel" if n_algorithms <= MOST_ALGORITHMS else "shaffer"
 
 
-def least_adjusted_p(n_sets: int, n_algorithms: int) -> float:
+def least_adjusted_p(n_sets: int, n_algorithms: int, control: str | None = None) -> float:
     """Return the adjusted p-value of Wilcoxon's test for an algorithm that wins every set."""
     # No p-value is smaller: up to 25 sets the test is exact, and all procedures used here multiply
     # the smallest p-value by the number of pairs.
     won = [[0.0, float(number)] for number in range(1, n_sets + 1)]
     (raw,) = stats.wilcoxon(won, adjust=None)["p_value"]
-    return min(1.0, float(raw) * comb(n_algorithms, 2))
+    return min(1.0, raw * (comb(n_algorithms, 2) if control is None else n_algorithms - 1))
 
 
-def _compare_one(
-    losses: "pd.DataFrame", characteristics: "pd.DataFrame", folds: "pd.DataFrame", sign: float
-) -> dict[str, Any]:
-    n_sets, n_algorithms = losses.shape
-    several = n_sets > 0 and n_algorithms > 1
-    ranks = ranks_of(losses.to_numpy(), list(losses.columns)) if several else {}
-    means = {str(name): sign * float(mean) for name, mean in losses.mean().items() if several}
-    found: dict[str, Any] = {
-        "sets": list(losses.index),
-        "means": means,
-        "best_mean": best_of(means, greater_is_better=sign < 0),
-        "ranks": ranks,
-        "best": best_of(ranks),
-        "friedman": None,
-        "critical_difference": None,
-        "nemenyi": [],
-        "pairs": [],
-        "procedure": "",
-        "least_adjusted": None,
-        "out_of_reach": "",
-        "few_sets": n_sets < MIN_SETS,
-        "spearman": _spearman(sign * losses, characteristics) if n_sets >= MIN_SETS else {},
-        "untested_reason": _untested_reason(n_sets, n_algorithms),
-    }
-    # As in the headline: by means on few sets, else by ranks. The sort is stable.
-    order = dict(losses.mean()) if found["few_sets"] else ranks
-    best_first = sorted(map(str, losses.columns), key=lambda name: order.get(name, 0.0))
-    found["probabilities"] = probabilities(losses, folds, best_first, sign=sign)
-    if not found["untested_reason"]:
-        found.update(_nemenyi(losses))
-        found.update(_pairs(losses, sign))
-        found.update(_reach(n_sets, n_algorithms))
+def friedman_tests(losses: Mapping[str, Losses]) -> pd.DataFrame:
+    """Test each metric; p-values are adjusted over the metrics by Holm's procedure."""
+    tested = {m: x.means for m, x in losses.items() if x.is_tested and x.means.shape[1] > 2}
+    found = pd.DataFrame({metric: stats.friedman(table) for metric, table in tested.items()}).T
+    if tested:
+        found.insert(0, "sets", [len(table) for table in tested.values()])
+        found["adjusted p"] = stats.adjust(found["p_value"])
+    return found.rename_axis("metric").rename(columns=NAMES)
+
+
+def pair_tests(losses: Losses, alpha: float, control: str | None) -> pd.DataFrame:
+    """Compare pairs by Wilcoxon's and Nemenyi's tests, with effect sizes and intervals."""
+    adjust = procedure(losses.means.shape[1], control)
+    tests = stats.wilcoxon(losses.means, adjust=adjust, control=control)
+    given: dict[str, Any] = {"of": "mean_differences", "control": control, "confidence": 1 - alpha}
+    intervals = stats.bootstrap_intervals(losses.sign * losses.means, **given)
+    columns = ["wins", "ties", "losses", "rank_biserial", "method", "p_value", "adjusted_p_value"]
+    found = intervals.join(tests[columns]).rename(columns=NAMES)
+    if control is None:
+        found["Nemenyi p"] = stats.nemenyi(losses.means)["p_value"]
     return found
 
 
-def _untested_reason(n_sets: int, n_algorithms: int) -> str:
-    if n_sets < MIN_SETS:
-        return (
-            f"Friedman's and Wilcoxon's tests need at least {MIN_SETS} sets with all results, "
-            f"found {n_sets}: with fewer sets, no p-value of Wilcoxon's test is below {ALPHA}."
-        ) + (" The Bayesian tests are valid on few sets." if n_sets and n_algorithms > 1 else "")
-    return "" if n_algorithms > 1 else "A comparison needs at least two algorithms."
+def signed_rank_tests(losses: Losses, control: str | None) -> pd.DataFrame:
+    """Compare pairs over sets by the Bayesian signed-rank test."""
+    given: dict[str, Any] = {"rope": losses.rope, "n_samples": N_SAMPLES, "control": control}
+    tests = stats.bayesian_signed_rank(losses.means, **given)
+    tests.insert(0, "sets", len(losses.means))
+    return _signed(tests, losses)
 
 
-def _friedman(losses: Mapping[str, "pd.DataFrame"]) -> dict[str, dict[str, Any]]:
-    tested = {
-        criterion: table
-        for criterion, table in losses.items()
-        if len(table) >= MIN_SETS and table.shape[1] > 2
+def tests_on_sets(losses: Losses, control: str | None) -> pd.DataFrame:
+    """Compare pairs over the folds of each set by the corrected t-test and its Bayesian form."""
+    tables = {name: losses.folds.xs(name, level="set") for name in losses.means.index}
+    tests = {
+        name: stats.corrected_t_test(folds, rope=losses.rope)
+        for name, folds in tables.items()
+        if len(folds) > 1  # a single value has no spread
     }
-    if not tested:
-        return {}
-    tests = {criterion: stats.friedman(table) for criterion, table in tested.items()}
-    adjusted = stats.adjust({criterion: test["p_value"] for criterion, test in tests.items()})
-    return {
-        criterion: {
-            "n_sets": len(tested[criterion]),
-            "chi_square": float(test["chi_square"]),
-            "p": float(test["p_value"]),
-            "f": float(test["iman_davenport"]),
-            "f_p": float(test["iman_davenport_p_value"]),
-            "adjusted": float(adjusted[criterion]),
-            "significant": bool(adjusted[criterion] < ALPHA),
-        }
-        for criterion, test in tests.items()
-    }
+    if not tests:
+        return pd.DataFrame()
+    found = pd.concat(tests, names=["set"])
+    found = found if control is None else found[with_algorithm(found, control)]
+    return _signed(found.drop(columns="standard_error"), losses)
 
 
-def _nemenyi(losses: "pd.DataFrame") -> dict[str, Any]:
-    best_first = stats.average_ranks(losses).sort_values(kind="stable").index
-    p_values = stats.nemenyi(losses[best_first])["p_value"]
-    return {
-        "critical_difference": stats.critical_difference(*losses.shape[::-1], alpha=ALPHA),
-        "nemenyi": [(str(a), str(b)) for (a, b), p in p_values.items() if p <= ALPHA],
-    }
+def with_algorithm(tests: pd.DataFrame, name: str) -> Any:
+    """Return which rows compare an algorithm."""
+    return tests.index.to_frame()[["first", "second"]].eq(name).any(axis=1)
 
 
-def _pairs(losses: "pd.DataFrame", sign: float) -> dict[str, Any]:
-    adjust = "bergmann-hommel" if losses.shape[1] <= MOST_ALGORITHMS else "shaffer"
-    tests = stats.wilcoxon(losses, adjust=adjust)
-    intervals = stats.bootstrap_intervals(
-        sign * losses, of="mean_differences", confidence=CONFIDENCE
+def spearman_tests(losses: Losses, characteristics: pd.DataFrame) -> pd.DataFrame:
+    """Correlate losses with characteristics; p-values are adjusted by Holm's procedure."""
+    known = characteristics.reindex(losses.means.index).dropna(axis=1)
+    if known.empty or len(known) < MIN_SETS:
+        return pd.DataFrame()
+    tests = stats.spearman(losses.sign * losses.means, known)
+    defined = tests["p_value"].dropna()
+    tests["adjusted p"] = stats.adjust(defined) if len(defined) else defined
+    wide = tests.rename(columns={**NAMES, "rho": "ρ"}).unstack(sort=False).swaplevel(axis=1)
+    columns = pd.MultiIndex.from_product([losses.means.columns, ["ρ", "p", "adjusted p"]])
+    return wide.reindex(columns=columns).reindex(known.columns).rename_axis("characteristic")
+
+
+def beside_published(means: pd.DataFrame, sets: pd.DataFrame) -> pd.DataFrame:
+    """Return printed beside measured losses; metrics have the paper's names."""
+    numbers = sets["number"].dropna().astype(int)
+    printed = published.losses()
+    shares = printed.unstack()
+    shares = (shares.xs("hamming", axis=1, level=1) / shares.xs("micro_f1", axis=1, level=1)).sub(
+        published.sets()["LD"], axis=0
     )
-    pairs = [
-        {
-            "first": str(key[0]),
-            "second": str(key[1]),
-            "first_better": int(tests.loc[key, "wins"]),
-            "ties": int(tests.loc[key, "ties"]),
-            "second_better": int(tests.loc[key, "losses"]),
-            "difference": float(intervals.loc[key, "estimate"]),
-            "low": float(intervals.loc[key, "low"]),
-            "high": float(intervals.loc[key, "high"]),
-            "effect": float(tests.loc[key, "rank_biserial"]),
-            "method": str(tests.loc[key, "method"]),
-            "p": float(tests.loc[key, "p_value"]),
-            "adjusted": float(tests.loc[key, "adjusted_p_value"]),
-            "significant": bool(tests.loc[key, "adjusted_p_value"] < ALPHA),
-        }
-        for key in tests.index
-    ]
-    return {"pairs": pairs, "procedure": _PROCEDURES[adjust]}
+    algorithms = [name for name in shares if name in means.index.get_level_values("algorithm")]
+    low = (shares[algorithms] < MIN_SHARE).all(axis=1)
+    generated = {
+        number
+        for entry in catalogue().values()
+        if entry.status == "generated"
+        for number in entry.paper_numbers
+    }
+    kinds = {
+        name: GENERATED if number in generated else IMPOSSIBLE if low.get(number) else POSSIBLE
+        for name, number in numbers.items()
+    }
+    rows = means.reset_index()
+    rows = rows[rows["set"].isin(numbers.index)].rename(columns={"mean": "measured"})
+    keys = zip(rows["set"].map(numbers), rows["metric"], rows["algorithm"], strict=True)
+    rows["published"] = pd.Series(map(printed.stack().get, keys), rows.index, dtype=float)
+    rows["difference"] = rows["measured"] - rows["published"]
+    rows["printed"] = rows["set"].map(kinds)
+    columns = ["set", "printed", "metric", "algorithm", "published", "measured", "difference"]
+    return rows.dropna(subset="published")[columns].reset_index(drop=True)
 
 
-def _reach(n_sets: int, n_algorithms: int) -> dict[str, Any]:
-    """Return whether any losses on this number of sets could give a significant difference."""
-    least = least_adjusted_p(n_sets, n_algorithms)
-    why = f"with {n_sets} sets and {n_algorithms} algorithms no p-value can be below {ALPHA}"
-    return {"least_adjusted": least, "out_of_reach": "" if least < ALPHA else why}
+def distances(losses: pd.DataFrame) -> pd.DataFrame:
+    """Return mean distances of printed and measured losses by plausibility and algorithm."""
+    rows = losses.assign(difference=losses["difference"].abs())
+    comparable = rows[rows["printed"] != GENERATED].assign(printed="all but generated")
+    both = pd.concat([comparable, rows, rows.assign(metric="all"), comparable.assign(metric="all")])
+    keys = ["printed", "algorithm", "metric"]
+    return both.groupby(keys, sort=False)["difference"].mean().unstack(sort=False)
 
 
-def _spearman(values: "pd.DataFrame", characteristics: "pd.DataFrame") -> dict[str, Any]:
-    known = characteristics.reindex(values.index).dropna(axis=1)
-    if known.empty:
-        return {}
-    test = stats.spearman(values, known)
-    defined = test["p_value"].dropna()
-    adjusted = stats.adjust(defined) if len(defined) else defined
-    found: dict[str, Any] = {}
-    for (key, name), row in test.iterrows():
-        is_defined = (key, name) in adjusted
-        found.setdefault(str(key), {})[str(name)] = {
-            "rho": float(row["rho"]) if is_defined else None,
-            "p": float(row["p_value"]) if is_defined else None,
-            "adjusted": float(adjusted[key, name]) if is_defined else None,
-            "significant": is_defined and bool(adjusted[key, name] < ALPHA),
-        }
-    return found
+def ranks_beside_published(losses: pd.DataFrame) -> pd.DataFrame:
+    """Return average ranks by printed and by measured losses on the same sets."""
+    found = {}
+    for metric, rows in losses[losses["printed"] != GENERATED].groupby("metric", sort=False):
+        for source in ("published", "measured"):
+            wide = rows.set_index(["set", "algorithm"])[source].unstack(sort=False).dropna()
+            if len(wide) and wide.shape[1] > 1:
+                ranks = stats.average_ranks(wide)
+                found[metric, source] = pd.concat([pd.Series({"sets": len(wide)}), ranks])
+    return pd.DataFrame(found).T.rename_axis(["metric", "losses"]) if found else pd.DataFrame()
+
+
+def conclusions(
+    titles: Mapping[str, str],
+    ranks: pd.DataFrame,
+    friedman: pd.DataFrame,
+    pairs: pd.DataFrame,
+    alpha: float,
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the paper's conclusions, what the study found, and whether they hold.
+
+    `titles` are those of the metrics that the study has; `pairs` has the metrics on whose number
+    of sets a test can be significant.
+    """
+    few = "too few sets"
+    tested = set(pairs.index.get_level_values("metric")) if len(pairs) else set()
+    for (name, algorithm), printed in _BETTER_THAN_LPW.items():
+        if title := titles.get(name):
+            claim = f"{algorithm} is better than LPW in {title} (p = {printed:.3f})"
+            of_both = ranks.loc[title, [algorithm, "LPW"]]
+            here = f"ranks {' and '.join(of_both.map('{:.2f}'.format))}"
+            if title not in tested:
+                yield claim, f"{here}, {few}", UNTESTED
+                continue
+            of_pair = pairs.loc[title][with_algorithm(pairs.loc[title], algorithm)]
+            (test,) = of_pair[with_algorithm(of_pair, "LPW")].itertuples()
+            p = of_pair.loc[test.Index, "adjusted p"]
+            is_ahead = test.effect != 0 and (test.effect > 0) == (test.Index[0] == algorithm)
+            verdict = FAILS if not is_ahead else HOLDS if p < alpha else TENDS
+            yield claim, f"{here}, p = {p:.3f}", verdict
+    for name, printed in _FRIEDMAN.items():
+        if title := titles.get(name):
+            differ = printed < _PAPER_ALPHA
+            words = "differ" if differ else "do not differ significantly"
+            claim = f"the algorithms {words} in {title} (p = {printed:.3f})"
+            if title not in friedman.index:
+                yield claim, few, UNTESTED
+                continue
+            p = friedman.loc[title, "adjusted p"]
+            same = HOLDS if differ else NOT_CONTRADICTED
+            yield claim, f"p = {p:.3f}", same if (p < alpha) == differ else FAILS
+    if title := titles.get("hamming"):
+        claim = f"of the corrected methods only FCM and FCM-O differ, in {title}"
+        if not set(titles.values()) <= tested:
+            yield claim, few, UNTESTED
+        else:
+            found = pairs[(pairs["adjusted p"] < alpha) & ~with_algorithm(pairs, "LPW").to_numpy()]
+            here = "; ".join(f"{a} and {b} in {metric}" for metric, a, b in found.index)
+            only = len(found) == 1 and set(found.index[0]) == {title, "FCM", "FCM-O"}
+            yield claim, here or "none of them differ significantly", HOLDS if only else FAILS
+    for (name, algorithm), place in _PLACES.items():
+        if title := titles.get(name):
+            of_all = ranks.loc[title, list(published.ALGORITHMS)]
+            there = of_all[of_all == (of_all.min() if place == "best" else of_all.max())]
+            verdict = HOLDS if algorithm in there.index else FAILS
+            verdict = verdict if title in friedman.index else UNTESTED
+            here = f"{' and '.join(there.index)} with {there.iloc[0]:.2f}"
+            yield f"{algorithm} has the {place} rank in {title}", here, verdict
+
+
+def _signed(tests: pd.DataFrame, losses: Losses) -> pd.DataFrame:
+    """Turn the signs of differences of scores, and name the columns."""
+    turned = [name for name in ("mean_difference", "statistic") if name in tests]
+    found = tests.assign(**{name: losses.sign * tests[name] for name in turned})
+    return found.assign(rope=losses.rope).rename(columns=NAMES)

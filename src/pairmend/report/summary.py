@@ -1,67 +1,102 @@
-"""summarise: all numbers and sentences of a report, as plain data."""
+"""summarise: all numbers of a report, as data frames."""
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pairmend import published
-from pairmend.report.algorithms import without_results
-from pairmend.report.best import best_of
-from pairmend.report.comparison import ALPHA, CONFIDENCE, compare
-from pairmend.report.conclusions import conclusions
-from pairmend.report.costs import (
-    chosen_values,
-    costs,
-    failures,
-    grouped,
-    run_details,
-    tracebacks,
-    warnings_of,
-)
-from pairmend.report.finding import finding
-from pairmend.report.measured import (
-    algorithms_of,
-    complete_sets,
-    criteria_of,
-    fold_frame,
-    in_papers_order,
-    is_paper_study,
-    loss_frame,
-    measured,
-    sets_of,
-    within_definition,
-)
-from pairmend.report.published import compare_with_published
-from pairmend.report.table import text_of
+import numpy as np
+import pandas as pd
+
+from pairmend import published, stats
+from pairmend._utils.text import counted, listed
+from pairmend.report import comparison
+from pairmend.report.comparison import MIN_SETS, Losses
 
 if TYPE_CHECKING:
-    from pairmend.study.store import StudyRecord
+    from pairmend.study import StudyRecord
 
-Summary = Mapping[str, Any]
-"""What `summarise` returns."""
+LEVEL = 0.9
+"""Probability from which a comparison counts as decided."""
 
 
-def summarise(record: "StudyRecord") -> dict[str, Any]:
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Numbers of a report; `summarise` describes them."""
+
+    title: str
+    alpha: float
+    control: str | None
+    n_values: int
+    is_paper_study: bool
+    metrics: pd.DataFrame
+    algorithms: pd.DataFrame
+    sets: pd.DataFrame
+    values: pd.DataFrame
+    means: pd.DataFrame
+    losses: Mapping[str, Losses]
+    ranks: pd.DataFrame
+    friedman: pd.DataFrame
+    pairs: pd.DataFrame
+    over_sets: pd.DataFrame
+    on_sets: pd.DataFrame
+    spearman: pd.DataFrame
+    published: pd.DataFrame
+    conclusions: pd.DataFrame
+    costs: pd.DataFrame
+    failures: pd.DataFrame
+    warnings: pd.DataFrame
+    chosen: pd.DataFrame
+    runs: pd.DataFrame
+    settings: pd.DataFrame
+    verdicts: pd.DataFrame
+    notes: tuple[str, ...]
+
+    @property
+    def lead(self) -> str:
+        """The first sentence of the report."""
+        by_winner = self.verdicts.groupby(["by", "best"], sort=False)["metric"].agg(listed)
+        parts = [f"{best} has the best {by} in {in_}" for (by, best), in_ in by_winner.items()]
+        return f"{'; '.join(parts)}." if parts else self.notes[0]
+
+    @property
+    def extent(self) -> str:
+        """Numbers of algorithms, sets, metrics and folds, and the level."""
+        sizes = [
+            counted(len(self.algorithms), "algorithm"), counted(len(self.sets), "set"),
+            counted(len(self.metrics), "metric"), counted(self.n_values, "fold"),
+        ]  # fmt: skip
+        return f"{', '.join(sizes)}; level of significance {self.alpha:g}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return verdicts, tests and notes as plain data, for JSON."""
+        names = ("verdicts", "ranks", "friedman", "pairs", "over_sets", "on_sets", "conclusions")
+        tables = {name: getattr(self, name).reset_index() for name in names}
+        plain = {name: json.loads(each.to_json(orient="records")) for name, each in tables.items()}
+        return {"title": self.title, "alpha": self.alpha, **plain, "notes": list(self.notes)}
+
+
+def summarise(record: "StudyRecord") -> Summary:
     """Compute the numbers of a report.
 
     Parameters
     ----------
     record : StudyRecord
-        The study, from `pairmend.study.read_study`.
+        The study, from `pairmend.study.read_study`; its method ``narrowed`` chooses algorithms,
+        the level of significance and a control.
 
     Returns
     -------
-    dict
-        Plain dicts, lists, numbers and texts. ``title``, ``folds``, ``repeats``, ``alpha`` and
-        ``confidence``; ``algorithms``, ``criteria`` and ``sets`` (those that have results) in
-        order, ``algorithms_without_results`` (the others, with the reason), ``without_results``
-        (names of the other sets); ``is_paper_study``, whether algorithms and sets are those of
-        the paper; ``measured`` (means and folds), ``best`` (algorithms with the best mean of a
-        set, as it is printed) and ``comparison`` by metric; ``left_out`` (sets without all
-        results, by metric); ``published`` and ``conclusions``, the comparison with the paper;
-        ``costs``, ``failures``, ``grouped_failures``, ``tracebacks``, ``warnings`` and
-        ``run_details``; ``chosen``, how often searches chose each value of a parameter;
-        ``finding``, the sentences at the beginning. Results outside the study's
-        definition are left out.
+    Summary
+        A frozen dataclass: ``title``; ``alpha``; ``control``; ``n_values``, of a set and an
+        algorithm; ``is_paper_study``, whether algorithms and sets are those of the paper; data
+        frames of ``metrics``, ``algorithms`` and ``sets``; ``values`` of all folds and ``means``;
+        ``ranks``, ``friedman``, ``pairs`` (tests of Wilcoxon and Nemenyi), ``over_sets`` and
+        ``on_sets`` (Bayesian tests), ``spearman``; ``published`` (losses beside the paper's) and
+        ``conclusions``; ``costs``, ``failures``, ``warnings``, ``chosen`` (tuned parameters),
+        ``runs`` and ``settings``; ``verdicts``, a row for each metric. ``notes`` are sentences
+        about what is missing. ``to_dict`` returns the tests as plain data.
 
     Examples
     --------
@@ -73,112 +108,321 @@ def summarise(record: "StudyRecord") -> dict[str, Any]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = run_study(study, folder)
     ...     summary = summarise(read_study(folder))
-    >>> summary["algorithms"], summary["folds"]
+    >>> list(summary.algorithms.index), summary.n_values
     (['pairs'], 2)
     """
-    import pandas as pd
-
-    record = within_definition(record)
-    all_algorithms, criteria, found = algorithms_of(record), criteria_of(record), measured(record)
-    with_results = {name for of_criterion in found.values() for name in of_criterion}
-    successful = {
-        name
-        for of_criterion in found.values()
-        for of_set in of_criterion.values()
-        for name in of_set
+    record = _within_definition(record)
+    given, tasks = record.definition, record.tasks
+    alpha, control = float(given.get("alpha", 0.05)), given.get("control")
+    n_values = int(given["folds"]) * int(given["repeats"])
+    metrics = _metrics(given["criteria"])
+    sets, is_paper_study = _sets(record)
+    names = [name for name in given["algorithms"] if name in set(record.results["algorithm"])]
+    values = _values(record.results, metrics, sets.index, names)
+    grouped = values.groupby(["metric", "set", "algorithm"], sort=False)["value"]
+    means = grouped.agg(["mean", "std", "size"]).rename(columns={"std": "sd"})
+    complete = means.loc[means["size"] == n_values, "mean"]
+    losses = _losses(values, complete, metrics, sets.index, names)
+    several = {m: each for m, each in losses.items() if len(each.means) and len(names) > 1}
+    tested = {metric: each for metric, each in several.items() if each.is_tested}
+    ranks = pd.DataFrame({m: stats.average_ranks(each.means) for m, each in several.items()}).T
+    friedman = comparison.friedman_tests(losses)
+    pairs = _stacked({m: comparison.pair_tests(x, alpha, control) for m, x in tested.items()})
+    over_sets = {
+        metric: comparison.signed_rank_tests(each, control)
+        for metric, each in several.items()
+        if len(each.means) > 1
     }
-    # Without any result, show all algorithms.
-    algorithms = [name for name in all_algorithms if name in successful] or all_algorithms
-    sets = [each for each in sets_of(record) if each["set"] in with_results]
-    paper_study = is_paper_study(record)
-    if paper_study:
-        sets = in_papers_order(sets)
-    names = [each["set"] for each in sets]
-    complete = {
-        each["criterion"]: complete_sets(found.get(each["criterion"], {}), names, algorithms)
-        for each in criteria
+    characteristics = sets[list(published.CHARACTERISTICS)]
+    reachable = {
+        metric: comparison.least_adjusted_p(len(each.means), len(names), control) < alpha
+        for metric, each in tested.items()
     }
-    more = [each["criterion"] for each in criteria if each["greater_is_better"]]
-    frames = {
-        criterion: loss_frame(
-            found.get(criterion, {}), rows, algorithms, greater_is_better=criterion in more
-        )
-        for criterion, rows in complete.items()
-    }
-    folds = {
-        criterion: fold_frame(
-            record, criterion, rows, algorithms, greater_is_better=criterion in more
-        )
-        for criterion, rows in complete.items()
-    }
-    characteristics = pd.DataFrame(
-        [each["characteristics"] for each in sets],
-        index=pd.Index(names, name="set"),
-        columns=list(published.CHARACTERISTICS),
-        dtype=float,
+    conclusions: list[tuple[str, str, str]] = []
+    if set(published.ALGORITHMS) <= set(names) and len(several) == len(losses) and not control:
+        titles = dict(zip(metrics["name"], metrics.index, strict=True))
+        known = {name: titles[name] for name in published.METRICS if name in titles}
+        some = pairs[[reachable[m] for m, *_ in pairs.index]] if len(pairs) else pairs
+        conclusions = list(comparison.conclusions(known, ranks, friedman, some, alpha))
+    beside = comparison.beside_published(
+        complete.rename(index=metrics["name"], level="metric").to_frame(), sets
     )
-    failed = failures(record)
-    losses_only = {name: entries for name, entries in found.items() if name not in more}
-    summary: dict[str, Any] = {
-        "title": record.definition["title"] or record.definition["name"],
-        "folds": int(record.definition["folds"]),
-        "repeats": int(record.definition["repeats"]),
-        "alpha": ALPHA,
-        "confidence": CONFIDENCE,
-        "is_paper_study": paper_study,
-        "algorithms": algorithms,
-        "algorithms_without_results": without_results(record, all_algorithms, set(algorithms)),
-        "criteria": criteria,
-        "sets": [{**each, "unlike_published": _unlike_published(each)} for each in sets],
-        "without_results": [n for n in record.definition["sets"] if n not in with_results],
-        "measured": found,
-        "best": {
-            each["criterion"]: {
-                name: _best(entries, each["greater_is_better"])
-                for name, entries in found.get(each["criterion"], {}).items()
-            }
-            for each in criteria
-        },
-        "incomplete": any(
-            not entry["complete"]
-            for of_criterion in found.values()
-            for of_set in of_criterion.values()
-            for entry in of_set.values()
+    beside["metric"] = beside["metric"].map(dict(zip(metrics["name"], metrics.index, strict=True)))
+    summary = Summary(
+        title=str(given["title"] or given["name"]),
+        alpha=alpha,
+        control=control,
+        n_values=n_values,
+        is_paper_study=is_paper_study,
+        metrics=metrics,
+        algorithms=_algorithms(given["algorithms"]),
+        sets=sets,
+        values=values,
+        means=means,
+        losses=losses,
+        ranks=ranks,
+        friedman=friedman,
+        pairs=pairs,
+        over_sets=_stacked(over_sets),
+        on_sets=_stacked({m: comparison.tests_on_sets(x, control) for m, x in several.items()}),
+        spearman=_stacked(
+            {m: comparison.spearman_tests(x, characteristics) for m, x in losses.items()}
         ),
-        "left_out": {
-            criterion: [name for name in names if name not in rows]
-            for criterion, rows in complete.items()
-        },
-        "comparison": compare(frames, characteristics, folds, more),
-        "published": compare_with_published(sets, losses_only, algorithms),
-        "costs": costs(record, algorithms),
-        "failures": failed,
-        "grouped_failures": grouped(failed),
-        "tracebacks": tracebacks(failed),
-        "warnings": warnings_of(record, all_algorithms),
-        "run_details": run_details(record),
-        "chosen": chosen_values(record, all_algorithms),
+        published=beside,
+        conclusions=pd.DataFrame(conclusions, columns=["the paper found", "here", "verdict"]),
+        costs=_costs(tasks, list(given["algorithms"])),
+        failures=tasks[tasks["status"] == "failed"],
+        warnings=_warnings(tasks),
+        chosen=_chosen(record.chosen),
+        runs=_runs(record),
+        settings=_settings(record),
+        verdicts=pd.DataFrame(),
+        notes=tuple(_notes(record, losses, names, reachable, alpha)),
+    )
+    return replace(summary, verdicts=_verdicts(summary, several, reachable))
+
+
+def _within_definition(record: "StudyRecord") -> "StudyRecord":
+    """Remove tasks and results of earlier runs that are not in the study's definition."""
+    given = record.definition
+
+    def kept(rows: pd.DataFrame) -> pd.DataFrame:
+        return rows[
+            rows["set"].isin(list(given["sets"]))
+            & rows["algorithm"].isin(list(given["algorithms"]))
+            & (rows["repeat"] < int(given["repeats"]))
+        ]
+
+    results = kept(record.results).astype({"value": float})
+    finite = np.isfinite(results["value"]) & results["criterion"].isin(list(given["criteria"]))
+    chosen = None if record.chosen is None else kept(record.chosen)
+    return replace(record, results=results[finite], tasks=kept(record.tasks), chosen=chosen)
+
+
+def _metrics(given: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """Return the metrics by title, with their names in the study and in files."""
+    titles = [str(about["title"] or name) for name, about in given.items()]
+    slugs: list[str] = []
+    for name in given:
+        plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
+        slug = "-".join(plain.split()) or "x"
+        while slug in slugs:
+            slug += f"-{len(slugs)}"
+        slugs.append(slug)
+    greater = [bool(about["greater_is_better"]) for about in given.values()]
+    index = pd.Index(titles if len(set(titles)) == len(titles) else list(given), name="metric")
+    return pd.DataFrame({"name": list(given), "slug": slugs, "greater_is_better": greater}, index)
+
+
+def _sets(record: "StudyRecord") -> tuple[pd.DataFrame, bool]:
+    """Return the sets that have results, and whether the study is that of the paper."""
+    found = set(record.results["set"])
+    sets = record.sets.rename(columns={"paper_number": "number"}).set_index("set")
+    sets = sets.loc[[n for n in record.definition["sets"] if n in sets.index and n in found]]
+    sets = sets.astype(dict.fromkeys(["number", *published.CHARACTERISTICS], float))
+    n_known = int(sets["number"].isin(published.sets().index).sum())
+    of_paper = set(published.ALGORITHMS) <= set(record.definition["algorithms"])
+    if of_paper and 0 < len(sets) <= 2 * n_known:
+        return sets.sort_values("number", kind="stable"), True
+    return sets, False
+
+
+def _values(
+    results: pd.DataFrame, metrics: pd.DataFrame, sets: pd.Index, names: list[str]
+) -> pd.DataFrame:
+    """Return the values of all folds, in the order of metrics, sets and algorithms."""
+    titles = dict(zip(metrics["name"], metrics.index, strict=True))
+    values = results.assign(metric=results["criterion"].map(titles)).drop(columns="criterion")
+    values = values[values["set"].isin(sets)].sort_values(["repeat", "fold"], kind="stable")
+    for column, order in (("algorithm", names), ("set", sets), ("metric", metrics.index)):
+        values = values.iloc[np.argsort(pd.Index(order).get_indexer(values[column]), kind="stable")]
+    return values
+
+
+def _losses(
+    values: pd.DataFrame,
+    complete: "pd.Series[float]",
+    metrics: pd.DataFrame,
+    sets: pd.Index,
+    names: list[str],
+) -> dict[str, Losses]:
+    """Return the losses by each metric on the sets that have all results."""
+    found = {}
+    for metric, greater in metrics["greater_is_better"].items():
+        of_metric = complete[complete.index.get_level_values("metric") == metric]
+        means = of_metric.droplevel("metric").unstack().reindex(index=sets, columns=names).dropna()
+        rows = values[(values["metric"] == metric) & values["set"].isin(means.index)]
+        folds = rows.set_index(["set", "repeat", "fold", "algorithm"])["value"].unstack()
+        folds = folds.reindex(means.index, level="set").reindex(columns=names)
+        sign = -1.0 if greater else 1.0
+        found[metric] = Losses(sign * means, sign * folds, sign)
+    return found
+
+
+def _stacked(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the tables of metrics as one."""
+    filled = {metric: table for metric, table in tables.items() if len(table)}
+    return pd.concat(filled, names=["metric"]) if filled else pd.DataFrame()
+
+
+def _algorithms(given: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    rows = {
+        name: [_text(about.get("class", "")), _pairs(about.get("params") or {})]
+        for name, about in given.items()
     }
-    summary["conclusions"] = conclusions(summary)
-    summary["finding"] = finding(summary)
-    return summary
+    columns = ["class", "parameters"]
+    return pd.DataFrame.from_dict(rows, "index", columns=columns).rename_axis("algorithm")
 
 
-def _best(entries: dict[str, dict[str, Any]], greater_is_better: bool) -> list[str]:
-    """Return the algorithms with the best printed mean; as in the paper, none if all are equal."""
-    means = {name: entry["mean"] for name, entry in entries.items() if entry["complete"]}
-    best = {text_of(means[name]) for name in best_of(means, greater_is_better=greater_is_better)}
-    found = [name for name, mean in means.items() if text_of(mean) in best]
-    return found if len(found) < len(means) else []
+def _verdicts(
+    summary: Summary, losses: Mapping[str, Losses], reachable: Mapping[str, bool]
+) -> pd.DataFrame:
+    """Return the best algorithms by each metric, and which are better than others."""
+    rows = []
+    for metric, each in losses.items():
+        order = summary.ranks.loc[metric] if each.is_tested else each.means.mean()
+        best = order.index[np.isclose(order, order.min(), rtol=1e-12, atol=0)]
+        significant = "not tested"
+        if each.is_tested:
+            tests = summary.pairs.loc[metric]
+            better = tests.loc[tests["adjusted p"] < summary.alpha, "effect"] > 0
+            significant = _as_text(better) if reachable[metric] else "out of reach"
+        tests = summary.over_sets if len(each.means) > 1 else summary.on_sets
+        decided = "not tested"
+        if len(tests):
+            tests = (
+                tests.loc[metric].droplevel("set")
+                if "set" in tests.index.names
+                else tests.loc[metric]
+            )
+            likely = tests[["first better", "second better"]] >= LEVEL
+            decided = _as_text(likely.loc[likely.any(axis=1), "first better"])
+        rows.append(
+            {
+                "metric": metric,
+                "sets": len(each.means),
+                "by": "average rank" if each.is_tested else "mean",
+                "best": listed(best),
+                "average rank": summary.ranks.loc[metric, best[0]],
+                "mean": each.sign * each.means[best[0]].mean(),
+                "Friedman p": summary.friedman["adjusted p"].get(metric)
+                if len(summary.friedman)
+                else None,
+                f"significant at {summary.alpha:g}": significant,
+                f"probability {LEVEL} or more": decided,
+            }
+        )
+    return pd.DataFrame(rows, columns=None if rows else ["metric", "by", "best"])
 
 
-def _unlike_published(one: dict[str, Any]) -> list[str]:
-    """Return the characteristics that do not round to the paper's values."""
-    if one["number"] not in published.sets():
-        return []
-    printed = published.sets()[one["number"]].characteristics
-    return [
-        key
-        for key, value in one["characteristics"].items()
-        if abs(value - printed[key]) > (0.0006 if key not in ("N", "d", "L") else 0)
+def _as_text(first_is_better: "pd.Series[bool]") -> str:
+    """Return pairs of which one is better as text."""
+    worse: dict[str, list[str]] = {}
+    for (*_, first, second), is_first in first_is_better.items():
+        better, other = (first, second) if is_first else (second, first)
+        worse.setdefault(better, []).append(other)
+    parts = [f"{better} better than {listed(others)}" for better, others in worse.items()]
+    return "; ".join(parts) or "none"
+
+
+def _notes(
+    record: "StudyRecord",
+    losses: Mapping[str, Losses],
+    names: list[str],
+    reachable: Mapping[str, bool],
+    alpha: float,
+) -> Iterator[str]:
+    """Yield sentences about what is missing."""
+    found = set(record.results["set"])
+    if len(names) < 2:
+        yield f"There is nothing to compare: {listed(names or ['no algorithm'])} has results."
+    for metric, each in losses.items():
+        left_out = [
+            n for n in record.definition["sets"] if n in found and n not in each.means.index
+        ]
+        if left_out and len(names) > 1:
+            yield (
+                f"{metric}: left out of ranks and tests, because results are missing: "
+                f"{listed(left_out)}."
+            )
+    if len(names) > 1 and not all(each.is_tested for each in losses.values()):
+        yield (
+            f"Friedman's and Wilcoxon's tests need at least {MIN_SETS} sets with all results; the "
+            "Bayesian tests are valid on few sets."
+        )
+    if not all(reachable.values()):
+        yield (
+            f"With so few sets and {len(names)} algorithms no adjusted p-value of Wilcoxon's test "
+            f"can be below {alpha:g}."
+        )
+    without = [name for name in record.definition["algorithms"] if name not in names]
+    absent = [name for name in record.definition["sets"] if name not in found]
+    for thing, missing in (("Algorithms", without), ("Sets", absent)):
+        if missing:
+            yield f"{thing} without any result: {listed(missing)}."
+    if n_failed := int((record.tasks["status"] == "failed").sum()):
+        yield f"{counted(n_failed, 'task')} failed; the next run of the study tries again."
+
+
+def _costs(tasks: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """Return time and memory of each algorithm over its finished tasks."""
+    done = tasks[tasks["status"] == "done"]
+    is_own = done["algorithm"] == done["fitted_by"]
+    total = done["fit_seconds"].where(is_own, 0.0) + done["predict_seconds"].fillna(0.0)
+    shared = done["fitted_by"].mask(is_own, "")
+    found = done.assign(total=total, shared=shared).groupby("algorithm").agg(
+        tasks=("set", "size"), fit=("fit_seconds", "mean"), predict=("predict_seconds", "mean"),
+        total=("total", "sum"), peak=("peak_bytes", "max"), shared=("shared", "max"),
+    )  # fmt: skip
+    return found.reindex([name for name in names if name in found.index])
+
+
+def _warnings(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Count the tasks with each warning of each algorithm."""
+    rows = [
+        (task.Index, task.algorithm, " ".join(warning.split()))
+        for task in tasks.itertuples()
+        for warning in re.split(r"\n(?=\w*Warning: )", task.warnings)
+        if warning.strip()
     ]
+    found = pd.DataFrame(rows, columns=["task", "algorithm", "warning"]).drop_duplicates()
+    return _counted(found, ["algorithm", "warning"])
+
+
+def _chosen(chosen: pd.DataFrame | None) -> pd.DataFrame:
+    """Count how often searches chose each value of a parameter."""
+    keys = ["algorithm", "parameter", "value"]
+    return _counted(pd.DataFrame(columns=keys) if chosen is None else chosen, keys)
+
+
+def _counted(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    return rows.groupby(keys, sort=False).size().reset_index(name="tasks")
+
+
+def _runs(record: "StudyRecord") -> pd.DataFrame:
+    """Return when and with which versions tasks were computed."""
+    runs = record.runs.assign(
+        **{name: record.runs[name].map(_pairs) for name in ("versions", "machine")}
+    )
+    if "run" in record.tasks and len(record.tasks):
+        grouped = record.tasks.groupby("run")
+        done = grouped[["set", "algorithm"]].agg(lambda names: ", ".join(names.unique()))
+        done = done.rename(columns={"set": "sets", "algorithm": "algorithms"})
+        done["tasks"] = grouped.size()
+        runs = runs.join(done, on="run", how="inner")
+    columns = ["started", "ended", "tasks", "sets", "algorithms", "versions", "machine"]
+    return runs[[name for name in columns if name in runs]]
+
+
+def _settings(record: "StudyRecord") -> pd.DataFrame:
+    left_out = ("sets", "algorithms", "criteria", "title", "name")
+    rows = [(key, _text(value)) for key, value in record.definition.items() if key not in left_out]
+    return pd.DataFrame(rows, columns=["setting", "value"])
+
+
+def _pairs(given: Mapping[str, Any] | None) -> str:
+    return ", ".join(f"{key} = {_text(value)}" for key, value in (given or {}).items())
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,41 +1,50 @@
 """write_report: writes page, tables and figures to a folder."""
 
-from collections.abc import Collection, Iterable, Mapping
+import base64
+import io
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pairmend import plots
+from pairmend._utils import pages
 from pairmend._utils.files import replaced
-from pairmend.report.contents import contents, figures_of, tables_of
-from pairmend.report.figure_files import figure_files
-from pairmend.report.formats import FORMATS
-from pairmend.report.render import render
+from pairmend.plots.drawing import styled
+from pairmend.report.sections import Figure, inner_parts, sections, verdict_table
 from pairmend.report.summary import Summary, summarise
+from pairmend.report.tables import Table
 
 if TYPE_CHECKING:
     from pairmend.study.store import StudyRecord
 
 MANIFEST = ".written"
 """File in the folders of tables and figures that lists the files of the last report."""
+FILTERED_FROM = 8
+"""Number of rows from which a table has a filter."""
+MOST_ROWS = 1500
+"""Maximum rows of a table on the page; longer tables are only linked."""
 
 
 def write_report(
-    folder: str | Path,
+    study: "str | Path | StudyRecord | Summary",
     out: str | Path | None = None,
     *,
-    algorithms: Iterable[str] | None = None,
+    only: Collection[str] | None = None,
 ) -> Path:
     """Write the report of a study.
 
     Parameters
     ----------
-    folder : path
-        The folder of the study, with its ``study.sqlite``.
+    study : path, StudyRecord or Summary
+        The folder of the study, with its ``study.sqlite``; or its record, perhaps
+        ``narrowed`` to some algorithms, another level or a control; or what `summarise` returned.
     out : path, default=None
         The page to write, or a folder to write ``report.html`` to; None means the folder of the
         study. Tables and figures are written to the folders ``tables`` and ``figures`` in the
         folder of the page.
-    algorithms : iterable of str, default=None
-        Algorithms to compare; None means all.
+    only : collection of str, default=None
+        Sections to write: ranks, tests, probabilities, results, published, sets, costs, failures,
+        run; None means all.
 
     Returns
     -------
@@ -54,49 +63,70 @@ def write_report(
     ...     write_report(folder).name
     'report.html'
     """
-    from pairmend.study import read_study
+    if isinstance(study, (str, Path)):
+        from pairmend.study import read_study
 
-    record = read_study(folder)
-    if algorithms is not None:
-        record = record.narrowed(algorithms)
-    return write_record(record, folder if out is None else out)
-
-
-def write_record(
-    record: "StudyRecord", out: str | Path, *, sections: Collection[str] | None = None
-) -> Path:
-    """Write the report of a study, all sections or some; remove other files of an earlier one."""
-    return write_summary(summarise(record), out, sections=sections)
-
-
-def write_summary(
-    summary: Summary, out: str | Path, *, sections: Collection[str] | None = None
-) -> Path:
-    """Write the report of what `summarise` returned."""
+        out = study if out is None else out
+        study = read_study(study)
+    if out is None:
+        raise ValueError("expected the folder to write to in out")
+    summary = study if isinstance(study, Summary) else summarise(study)
     page = Path(out)
     if page.suffix.lower() not in (".html", ".htm"):
         page = page / "report.html"
-    shown = [each for each in contents(summary) if sections is None or each.id in sections]
-    text = render(summary, shown)
-    tables = {
-        f"{table.id}.{suffix}": write(table).encode()
-        for table in tables_of(shown)
-        for suffix, write in FORMATS.items()
-    }
-    figures = figure_files(figures_of(shown))
-    _write_folder(page.parent / "tables", tables)
-    _write_folder(page.parent / "figures", figures)
+    shown = [each for each in sections(summary) if only is None or each.id in only]
+    verdicts = verdict_table(summary)
+    parts = [verdicts, *inner_parts(part for section in shown for part in section.parts)]
+    tables = [part for part in parts if isinstance(part, Table)]
+    figures = [part for part in parts if isinstance(part, Figure)]
+    images = {each.id: plots.to_svg(each.drawing, title=each.caption).encode() for each in figures}
+    text = _page(summary, verdicts, shown, images)
+    _write_folder(page.parent / "tables", _table_files(tables))
+    pdfs = {f"{each.id}.pdf": _pdf(each.drawing) for each in figures}
+    svgs = {f"{name}.svg": image for name, image in images.items()}
+    _write_folder(page.parent / "figures", {**svgs, **pdfs})
     _write(page, text.encode())
     return page
 
 
-def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+def _page(summary: Summary, verdicts: Table, shown: list[Any], images: dict[str, bytes]) -> str:
+    """Return the report as an HTML page."""
+    environment = pages.environment("pairmend.report", "a report")
+    environment.globals.update(filtered_from=FILTERED_FROM, most_rows=MOST_ROWS)
+    environment.filters["image"] = lambda name: base64.b64encode(images[name]).decode()
+    template = environment.get_template("body.html.jinja")
+    body = template.render(summary=summary, verdicts=verdicts, sections=shown)
+    return pages.page(summary.title, body)
+
+
+def _table_files(tables: Iterable[Table]) -> dict[str, bytes]:
+    files = {}
+    for table in tables:
+        files[f"{table.id}.csv"] = table.to_csv().encode()
+        files[f"{table.id}.md"] = table.to_markdown().encode()
+        files[f"{table.id}.tex"] = table.to_latex().encode()
+    return files
+
+
+@styled
+def _pdf(drawing: Any) -> bytes:
+    file = io.BytesIO()
+    drawing.figure.set_layout_engine("none")  # the places found for the SVG
+    # Without dates the same study has the same files.
+    drawing.figure.savefig(file, format="pdf", metadata={"CreationDate": None})
+    return file.getvalue()
+
+
+def _write_folder(folder: Path, files: dict[str, bytes]) -> None:
     """Write files to a folder; remove those of an earlier report that are not among them."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in _written_before(folder) - set(files):
+    manifest = folder / MANIFEST
+    named = manifest.read_text(encoding="utf-8").splitlines() if manifest.is_file() else []
+    earlier = {path.name for path in folder.iterdir() if path.is_file()} & set(named)
+    for name in earlier - set(files):
         (folder / name).unlink()
     # The manifest first: after an interruption it lists all files.
-    _write(folder / MANIFEST, "".join(f"{name}\n" for name in files).encode())
+    _write(manifest, "".join(f"{name}\n" for name in files).encode())
     for name, content in files.items():
         _write(folder / name, content)
 
@@ -104,10 +134,3 @@ def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 def _write(path: Path, content: bytes) -> None:
     with replaced(path) as temporary:
         temporary.write_bytes(content)
-
-
-def _written_before(folder: Path) -> set[str]:
-    """Return the names of existing files in the folder that an earlier report wrote."""
-    manifest = folder / MANIFEST
-    named = manifest.read_text(encoding="utf-8").splitlines() if manifest.is_file() else []
-    return {path.name for path in folder.iterdir() if path.is_file()} & set(named)

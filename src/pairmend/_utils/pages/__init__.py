@@ -45,13 +45,13 @@ CELL_STYLE = """
 def page(title: str, body: str, *, style: str = "") -> str:
     """Return a page in one file: `body` is HTML, `title` text, `style` further rules.
 
-    The security policy allows the page's own style and script, by their hashes, and nothing else:
-    no network, and no script in names of the data.
+    The security policy allows the page's own style and script, by their hashes, images in the page
+    itself, and nothing else: no network, and no script in names of the data.
     """
     style, script = f"{_read('style.css')}\n{style}\n", _read("page.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
     return PAGE.format(
         policy=policy, title=html.escape(title), style=style, script=script, body=body

@@ -7,7 +7,10 @@
     const cell = row.cells[column];
     if (cell.dataset.value !== undefined) return Number(cell.dataset.value);
     const text = cell.textContent.trim();
-    return text === "" || text === "–" ? null : text;
+    if (text === "" || text === "–") return null;
+    if (!cell.classList.contains("number")) return text;
+    const plain = text.replaceAll(",", "").replace("−", "-").replace("∞", "Infinity");
+    return plain.startsWith("<") ? 0 : Number(plain);
   };
 
   const compare = (first, second) => {

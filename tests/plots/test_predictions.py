@@ -1,0 +1,194 @@
+"""Plots of labels, explanations and corrections: values, texts and layout."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from pairmend import CorrectedPairwiseClassifier, MendedClassifier, plots
+
+matplotlib = pytest.importorskip("matplotlib")
+NAMES = ["width", "height", "$depth$"]
+LONG = "an extraordinarily long name of a label"
+
+
+@cache
+def fitted(kind, names=("sea", "sun", "sky")):
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, size=(130, 3)) * [1, 2, 30]
+    Y = np.column_stack([np.hypot(X[:, 0], X[:, 1] / 2) < 0.7, X[:, 2] > 0, X[:, 0] > 0.1])
+    Y = Y.astype(int)
+    frame = pd.DataFrame(X, columns=NAMES, index=[f"row-{n}" for n in range(130)])
+    labels = pd.DataFrame(Y, columns=names, index=frame.index)
+    if kind == "mended":
+        clf = MendedClassifier(LogisticRegression(), random_state=0)
+    else:
+        clf = CorrectedPairwiseClassifier(LogisticRegression(), random_state=0, validation=3)
+    return clf.fit(frame[:90], labels[:90]), frame[90:], Y[90:]
+
+
+def texts(items):
+    return [item.get_text() for item in items]
+
+
+@pytest.mark.parametrize("kind", ["mended", "corrected"])
+def test_colours_are_the_probabilities_before_and_after(kind):
+    clf, X, _ = fitted(kind)
+    figure = plots.plot_correction(clf, X, "sea", features=["width", "$depth$"])
+    points = [ax.collections[1] for ax in figure.axes[:3]]
+    expected = X[["width", "$depth$"]].to_numpy()
+    np.testing.assert_array_equal(points[0].get_offsets(), expected)
+    proba = clf.predict_proba(X)[:, 0]
+    explained = [each.labels[0] for each in clf.explain(X)]
+    before = np.array([each.before for each in explained])
+    for drawn, values in zip(points, (before, proba, proba - before), strict=True):
+        np.testing.assert_allclose(drawn.get_array(), values)
+    low, high = points[2].get_clim()
+    assert high == -low == np.abs(proba - before).max()
+    changed = np.array([each.changed for each in explained])
+    rings = figure.axes[2].collections[-1].get_offsets()
+    np.testing.assert_array_equal(rings, expected[changed])
+    assert figure.get_suptitle() == f"sea: {changed.sum()} of 40 predictions changed"
+    assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("width", "$depth$")
+
+
+def test_rows_without_the_label_are_crosses(drawn, cut_off):
+    clf, X, Y = fitted("mended")
+    figure = plots.plot_correction(clf, X, 1, Y=Y, features=[0, 1])
+    crosses, circles = figure.axes[0].collections
+    np.testing.assert_array_equal(circles.get_offsets(), X[NAMES[:2]].to_numpy()[Y[:, 1] == 1])
+    np.testing.assert_array_equal(crosses.get_offsets(), X[NAMES[:2]].to_numpy()[Y[:, 1] == 0])
+    legend = texts(figure.legends[0].get_texts())
+    assert legend == ["prediction changed", "true", "not true"]
+    drawn(figure.axes[0])
+    assert [cut_off(ax) for ax in figure.axes] == [[]] * 6
+
+
+def test_more_features_are_shown_by_principal_components():
+    clf, X, _ = fitted("mended")
+    figure = plots.plot_correction(clf, X, "sky")
+    found = np.asarray(figure.axes[0].collections[1].get_offsets())
+    pca = PCA(2).fit(StandardScaler().fit_transform(X))
+    expected = pca.transform(StandardScaler().fit_transform(X))
+    signs = np.sign((found * expected).sum(axis=0))  # the sign of a component is arbitrary
+    np.testing.assert_allclose(found, expected * signs, atol=1e-9)
+    share = 100 * pca.explained_variance_ratio_[0]
+    assert figure.axes[0].get_xlabel() == f"principal component 1 ({share:.0f} %)"
+
+
+def test_categories_and_missing_values_have_a_place():
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame({"size": rng.rand(60), "colour": rng.choice(["red", "blue"], 60)})
+    X["age"] = rng.rand(60)
+    X.loc[3, "size"] = np.nan
+    Y = np.column_stack([X["colour"] == "red", X["age"] > 0.4]).astype(int)
+    clf = MendedClassifier(random_state=0).fit(X, Y)
+    ax = plots.plot_correction(clf, X, 0).axes[0]  # the two numeric features
+    place = ax.collections[1].get_offsets()[3]
+    np.testing.assert_allclose(place, [X["size"].mean(), X["age"][3]])
+    with pytest.raises(ValueError, match="expected two numeric features"):
+        plots.plot_correction(clf, X, 0, features=["size", "colour"])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"label": "moon"}, "'moon' is no label; expected a number from 0 to 2, or one of sea"),
+        ({"label": 3}, "3 is no label; expected a number from 0 to 2"),
+        ({"label": 0, "features": ["width"]}, "expected two numeric features"),
+        ({"label": 0, "features": ["width", "mass"]}, "'mass' is no feature"),
+        ({"label": 0, "features": [0, 7]}, "7 is no feature; expected a number from 0 to 2"),
+        ({"label": 0, "Y": [[1]]}, "Y has the shape \\(1, 1\\); expected 40 rows and 3 labels"),
+    ],
+)
+def test_wrong_input_is_refused(given, message):
+    clf, X, _ = fitted("mended")
+    with pytest.raises(ValueError, match=message):
+        plots.plot_correction(clf, X, **given)
+
+
+def test_an_explained_prediction():
+    clf, X, _ = fitted("corrected")
+    explanations = clf.explain(X)
+    explained = max(explanations, key=lambda each: sum(label.changed for label in each.labels))
+    figure = plots.plot_explanation(explained, n_problems=3)
+    scores, *others = figure.axes
+    assert len(others) == 6
+    labels = {label.name: label for label in explained.labels}
+    assert set(texts(scores.get_yticklabels())) == set(labels)
+    segments = [tuple(line.get_xdata()) for line in scores.lines]
+    for label in labels.values():
+        assert (label.before, label.after) in segments
+    n_changed = sum(label.changed for label in labels.values())
+    assert scores.get_title(loc="left").endswith(f"\n{n_changed} of 3 predictions changed")
+    assert explained.index in scores.get_title(loc="left")
+    assert texts(figure.legends[0].get_texts())[-1] == "threshold"
+    for matrix, weights, problem in zip(
+        others[::2], others[1::2], explained.most_changed(3), strict=True
+    ):
+        first, second = problem.names
+        assert matrix.get_title(loc="left").startswith(f"{first} or {second}\n{first} from ")
+        # Rows are decisions and columns true classes.
+        np.testing.assert_allclose(matrix.images[0].get_array(), np.array(problem.shares).T)
+        share = 100 * problem.p_true_given_decision[0]
+        assert matrix.get_yticklabels()[0].get_text() in (
+            f"decided {first},\n{share:.0f} % are {first}", f"decided {first},\nno such row",
+        )  # fmt: skip
+        lengths = [bar.get_width() for bar in weights.patches]
+        assert lengths == pytest.approx([100 * each.share for each in problem.neighbours])
+        assert weights.get_yticklabels()[0].get_text().startswith("row")
+        assert max(weights.get_xticks()) <= 100
+    few = plots.plot_explanation(explained, n_problems=0, n_labels=2)
+    assert len(few.axes) == 1
+    assert few.axes[0].get_xlabel() == "score (1 more labels not shown)"
+
+
+@pytest.mark.parametrize("names", [("sea", "sun", "sky"), (LONG + " 1", LONG + " 2", "$b$")])
+def test_explanations_can_be_read(names, cut_off, texts_overlap, drawn):
+    clf, X, _ = fitted("corrected", names)
+    figure = plots.plot_explanation(clf.explain(X[:1])[0])
+    drawn(figure.axes[0])
+    for ax in figure.axes:
+        assert cut_off(ax) == []
+        # Of two long names side by side the second stands lower, below an empty line.
+        side_by_side = [t for t in ax.get_xticklabels() if not t.get_text().startswith("\n")]
+        assert not texts_overlap([*ax.texts, *side_by_side, *ax.get_yticklabels()])
+    for row in (1, 3):
+        titles = [figure.axes[row + k]._left_title for k in (0, 1)]
+        assert not texts_overlap(titles)
+
+
+def test_labels_are_counted_and_sorted():
+    Y = np.array([[1, 1, 0], [0, 1, 0], [0, 1, 1], [0, 0, 0]])
+    for figure in (plots.plot_labels(Y, ["sea", "sun", "sand"]),
+                   plots.plot_labels(pd.DataFrame(Y, columns=["sea", "sun", "sand"]))):  # fmt: skip
+        frequencies, per_row, together, _ = figure.axes
+        assert texts(frequencies.get_yticklabels()) == ["sun", "sea", "sand"]
+        assert [bar.get_width() for bar in frequencies.patches] == [3, 1, 1]
+        assert [bar.get_height() for bar in per_row.patches] == [1, 1, 2]
+        assert texts(together.texts) == ["1", "1", "1", "0", "1", "0"]
+        shown = together.images[0].get_array()
+        np.testing.assert_array_equal(np.ma.getmaskarray(shown), np.eye(3, dtype=bool))
+    with pytest.raises(ValueError, match="names has 1 entries for the 3 labels"):
+        plots.plot_labels(Y, ["sea"])
+
+
+@pytest.mark.parametrize("n_labels", [1, 14, 400])
+def test_many_labels_can_be_read(n_labels, rng, drawn, texts_overlap, contrast):
+    Y = (rng.random_sample((50, n_labels)) < 0.3).astype(int)
+    names = [f"a long name of a label, with number {n}" for n in range(n_labels)]
+    figure = plots.plot_labels(Y, names)
+    frequencies, _, together, *_ = figure.axes
+    drawn(frequencies)
+    assert not texts_overlap([*frequencies.get_yticklabels(), *frequencies.texts])
+    assert not texts_overlap([*together.get_yticklabels(), *together.texts])
+    assert ("rarer labels" in frequencies.get_xlabel()) == (n_labels == 400)
+    (image,) = together.images
+    for text in together.texts:
+        column, row = (int(place) for place in text.get_position())
+        cell = image.to_rgba(image.get_array()[row, column])[:3]
+        assert contrast(cell, matplotlib.colors.to_rgb(text.get_color())) > 2.5
