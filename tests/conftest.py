@@ -22,7 +22,6 @@ collect_ignore = (
         "datasets/test_bombs.py",
         "model_forgeries.py",
         "persistence/test_attacks.py",
-        "persistence/test_forgeries.py",
         "test_soak.py",
     ]
 )

@@ -4,11 +4,8 @@
 file, either `load_model` raises a ModelFileError, or it loads and then predicts or raises an
 ordinary exception. ``run_batch`` does both for many seeds in another process, with limits on
 memory and time: a crash, a hang or more memory is a failure of that seed.
-
-To run some: ``python tests/model_forgeries.py --seeds 0 1000``.
 """
 
-import argparse
 import copy
 import faulthandler
 import hashlib
@@ -34,6 +31,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from skops.io import dumps
 
 from pairmend import (
     CorrectedPairwiseClassifier,
@@ -61,7 +59,7 @@ NAMES = [
     ("numpy", "int64"), ("scipy.sparse._csr", "csr_array"), ("sklearn.pipeline", "Pipeline"),
     ("sklearn.tree._tree", "Tree"), ("sklearn.svm._classes", "SVC"), ("numpy", "dtype"),
     ("sklearn.linear_model._logistic", "LogisticRegression"),
-    ("pairmend.baselines.ml_knn", "MLkNN"),
+    ("pairmend.baselines.ml_knn", "MLkNN"), ("pairmend", "MLkNN"), ("pairmend", "Design"),
 ]  # fmt: skip
 LOADERS = [
     "DictNode", "ListNode", "TupleNode", "SetNode", "JsonNode", "ObjectNode", "TypeNode",
@@ -88,8 +86,19 @@ def write_parts(path, manifest, files, compression=zipfile.ZIP_DEFLATED):
                 archive.writestr(name, data)
     body = json.dumps(manifest).encode() + b"\n" + buffer.getvalue()
     digest = hashlib.sha256(body).hexdigest().encode()
-    path.write_bytes(b"pairmend-model 4\n" + digest + b"\n" + body)
+    path.write_bytes(b"pairmend-model 5\n" + digest + b"\n" + body)
     return path
+
+
+def members_of(thing):
+    """Return the members of the archive of a model file that holds any object."""
+    with zipfile.ZipFile(io.BytesIO(dumps(thing))) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    root = json.loads(files.pop("schema.json"))
+    for node in nodes_of(root):
+        if node["__loader__"] in ("JsonNode", "TypeNode", "FunctionNode"):  # maybe there twice
+            node.pop("__id__", None)
+    return files | {"model.json": json.dumps(root).encode()}
 
 
 @cache
@@ -101,16 +110,14 @@ def originals():
     words = np.where(X[:, :1] > 0, "a red photo of the sea", "blue sky over town").ravel().tolist()
     logistic = make_pipeline(StandardScaler(), LogisticRegression())
     S = sparse.csr_array(X * (X > 0))
-    near = GaussianNeighbourhood(2.0)
     models = [
         (PairwiseClassifier(random_state=0), X),
         (CorrectedPairwiseClassifier(validation=2, random_state=0), X),
-        (CorrectedPairwiseClassifier(logistic, neighbourhood=near, random_state=0), X),
+        (CorrectedPairwiseClassifier(logistic, neighbourhood=GaussianNeighbourhood(2.0)), X),
         (MendedClassifier(cv=2, random_state=np.random.RandomState(0)), X),
         (BinaryRelevance(RandomForestClassifier(2, max_depth=2), random_state=0), X),
         (BinaryRelevance(DecisionTreeClassifier(max_depth=2), random_state=0), S),
         (MLkNN(3), S),
-        (MLkNN(3), X),
         (CorrectedPairwiseClassifier(validation=2, random_state=0), S),
         (make_pipeline(CountVectorizer(), BinaryRelevance(LogisticRegression())), words),
     ]
@@ -139,81 +146,77 @@ def mutate(path, rng):
     schema = json.loads(files["model.json"])
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         kind = rng.choice(["schema", "array", "literal", "manifest"], p=[0.4, 0.38, 0.2, 0.02])
+        names = [name for name in files if name != "model.json"]
+        literals = [node for node in nodes_of(schema) if node.get("__loader__") == "JsonNode"]
         if kind == "schema":
             _change_schema(schema, list(files), rng)
-        elif kind == "literal":
-            nodes = [node for node in _nodes(schema) if node.get("__loader__") == "JsonNode"]
-            if nodes:
-                nodes[rng.randint(len(nodes))]["content"] = _any(LITERALS, rng)
-        elif kind == "array":
-            names = [name for name in files if name != "model.json"]
-            if names:
-                name = _any(names, rng)
-                change = _change_npz if name.endswith(".npz") else _change_npy
-                files[name] = change(files[name], rng)
-        else:
-            key = _any(list(manifest), rng)
-            manifest[key] = _any([None, "abc", [1], {"x": 1}, [["a"]], 5, {"0": "ab"}], rng)
+        elif kind == "literal" and literals:
+            _any(literals, rng)["content"] = _any(LITERALS, rng)
+        elif kind == "array" and names:
+            name = _any(names, rng)
+            change = _change_npz if name.endswith(".npz") else _change_npy
+            files[name] = change(files[name], rng)
+        elif kind == "manifest":
+            values = [None, "abc", [1], {"x": 1}, [["a"]], 5, {"0": "ab"}]
+            manifest[_any(list(manifest), rng)] = _any(values, rng)
     files["model.json"] = json.dumps(schema).encode()
-    write_parts(path, manifest, files)
-    return path.read_bytes()
+    return write_parts(path, manifest, files).read_bytes()
 
 
 def _any(things, rng):
     return things[rng.randint(len(things))]
 
 
-def _nodes(part):
+def nodes_of(part):
+    """Yield the nodes in a part of a description."""
     if isinstance(part, dict):
         if "__class__" in part or "__id__" in part:
             yield part
         for each in part.values():
-            yield from _nodes(each)
+            yield from nodes_of(each)
     elif isinstance(part, list):
         for each in part:
-            yield from _nodes(each)
+            yield from nodes_of(each)
 
 
 def _change_schema(schema, files, rng):
-    nodes = list(_nodes(schema))
+    nodes = list(nodes_of(schema))
     node, other = _any(nodes, rng), _any(nodes, rng)
+    content, key = node.get("content"), _any([*node, "x"], rng)
     match rng.randint(10):
         case 0:
             node["__module__"], node["__class__"] = _any(NAMES, rng)
         case 1:
             node["__loader__"] = _any(LOADERS, rng)
-        case 2:  # another object in its place
+        case 2 | 3:  # another object in its place, or a reference, maybe to itself
             kept = copy.deepcopy(other) if other is not schema else {}
             node.clear()
-            node.update(kept)
-        case 3:  # a reference, maybe to itself
-            node.clear()
-            node["__id__"] = int(rng.randint(1, 40))
-        case 4 if node:
-            del node[_any(list(node), rng)]
+            node.update(kept if rng.rand() < 0.5 else {"__id__": int(rng.randint(1, 40))})
+        case 4:
+            node.pop(key, None)
         case 5 if "file" in node:
             node["file"] = _any([*files, "no such file", 7], rng)
-        case 6 if isinstance(node.get("content"), dict) and node["content"]:
-            content = node["content"]
+        case 6 if isinstance(content, dict) and content:
             content[_any(["memory", "n_jobs", "predict", "__class__", "x"], rng)] = _any(nodes, rng)
-        case 7 if isinstance(node.get("content"), list) and node["content"]:
-            node["content"].append(copy.deepcopy(_any(node["content"], rng)))
-        case 8 if isinstance(node.get("content"), list) and node["content"]:
-            node["content"].pop(rng.randint(len(node["content"])))
+        case 7 if isinstance(content, list) and content:
+            content.append(copy.deepcopy(_any(content, rng)))
+        case 8 if isinstance(content, list) and content:
+            content.pop(rng.randint(len(content)))
         case _:
-            if node:
-                node[_any(list(node), rng)] = _any([None, 0, "x", [], {}, [{}], True, -1], rng)
+            node[key] = _any([None, 0, "x", [], {}, [{}], True, -1], rng)
 
 
 def _change_npy(data, rng):
-    if rng.rand() < 0.15:
-        return _change_bytes(data, rng)
     try:
-        array = np.load(io.BytesIO(data), allow_pickle=False)
+        array = np.load(io.BytesIO(data), allow_pickle=False) if rng.rand() < 0.85 else None
     except (ValueError, EOFError, SyntaxError, MemoryError):  # changed before
+        array = None
+    if array is None:
         return _change_bytes(data, rng)
     buffer = io.BytesIO()
-    np.save(buffer, _change_array(array, rng), allow_pickle=False)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.save(buffer, _change_array(array, rng), allow_pickle=False)
     return buffer.getvalue()
 
 
@@ -222,42 +225,31 @@ def _change_bytes(data, rng):
     match rng.randint(4):
         case 0:
             return data[: rng.randint(len(data) + 1)]
-        case 1 if data:
+        case 1:
             return data + bytes(rng.randint(1, 100))
         case 2:
             return data.replace(b"'shape': (", b"'shape': (%d, " % _any(LIMITS, rng), 1)
-        case _ if not data:
-            return b"x"
         case _:
-            place = rng.randint(len(data))
+            place = rng.randint(len(data) + 1)
             return data[:place] + bytes([rng.randint(256)]) + data[place + 1 :]
 
 
 def _change_array(array, rng):
-    if array.dtype.names:  # nodes of a tree
+    if array.dtype.names and len(array):  # nodes of a tree
         array = array.copy()
-        if len(array):
-            name = _any(array.dtype.names, rng)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                limit = np.array(_any(LIMITS, rng)).astype(array.dtype[name])
-            array[name][rng.randint(len(array))] = limit
+        cells = array[_any(array.dtype.names, rng)]
+        cells[rng.randint(len(array))] = np.array(_any(LIMITS, rng)).astype(cells.dtype)
         return array if rng.rand() < 0.9 else array[: rng.randint(len(array) + 1)]
+    is_number = array.dtype.kind in "iufb"
     match rng.randint(7):
-        case 0 | 1 | 2 if array.size and array.dtype.kind in "iufb":
+        case 0 | 1 | 2 if array.size and is_number:
             array = array.copy()
             limit = _any([*LIMITS, 4, 39, 40, 41, float("nan"), float("inf"), 1e308], rng)
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                count = 1 if rng.rand() < 0.7 else array.size
-                array.flat[rng.randint(array.size, size=count)] = np.array(limit).astype(
-                    array.dtype
-                )
+            places = rng.randint(array.size, size=1 if rng.rand() < 0.7 else array.size)
+            array.flat[places] = np.array(limit).astype(array.dtype)
             return array
-        case 3 if array.dtype.kind in "iufb":
-            return array.astype(_any(DTYPES, rng))
         case 3:
-            return array.ravel()[:0]
+            return array.astype(_any(DTYPES, rng)) if is_number else array.ravel()[:0]
         case 4:
             return np.concatenate([array.ravel(), array.ravel()[:5]])
         case 5:
@@ -281,27 +273,22 @@ def _change_npz(data, rng):
 
 
 def outcome(path, rows):
-    """Load a file and predict; return the outcome. A MemoryError or SystemError is raised.
+    """Load a file and predict; return "refused", "predicted", or "failed" for other exceptions.
 
-    Returns
-    -------
-    str
-        "refused", "predicted", or "failed" if predicting ended with an exception.
+    A MemoryError or SystemError is raised.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             saved = load_model(path, max_bytes=MAX_BYTES)
+            saved.predict_both(rows)
         except ModelFileError:
             return "refused"
-        try:
-            for method in ("predict", "predict_proba"):
-                np.asarray(getattr(saved, method)(rows))
         except (MemoryError, SystemError):
             raise
         except Exception:  # a forged classifier may fail in any other way
             return "failed"
-        return "predicted"
+    return "predicted"
 
 
 def check_seeds(first, stop, folder):
@@ -321,54 +308,24 @@ def check_seeds(first, stop, folder):
     Path(folder, "counts").write_text(json.dumps(counts))
 
 
-def run_batch(first, stop, *, folder=None):
-    """Check files of seeds in another process.
+def run_batch(first, stop, folder):
+    """Check files of seeds in another process; return outcomes, and ends of output by failed seed.
 
-    Parameters
-    ----------
-    first, stop : int
-        Which seeds.
-    folder : path, default=None
-        Folder of files that failed, as ``SEED.model``; a temporary one if None.
-
-    Returns
-    -------
-    counts : Counter
-        Outcomes.
-    failures : dict
-        End of the output by seed.
+    Files that failed stay in the folder, as ``SEED.model``.
     """
     counts, failures = Counter(), {}
-    with tempfile.TemporaryDirectory() as temporary:
-        kept = Path(folder or temporary)
-        while first < stop:
-            command = [sys.executable, __file__, "--seeds", str(first), str(stop), "--in", kept]
-            done = subprocess.run(
-                [*map(str, command)],
-                capture_output=True,
-                text=True,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
-            )
-            if done.returncode == 0:
-                counts.update(json.loads((kept / "counts").read_text()))
-                break
-            seed = int((kept / "seed").read_text())
-            failures[seed] = f"status {done.returncode}: {done.stderr[-2000:]}"
-            counts["before a failure"] += seed - first
-            first = seed + 1
+    while first < stop:
+        command = [sys.executable, __file__, str(first), str(stop), str(folder)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if done.returncode == 0:
+            counts.update(json.loads(Path(folder, "counts").read_text()))
+            break
+        seed = int(Path(folder, "seed").read_text())
+        failures[seed] = f"status {done.returncode}: {done.stderr[-2000:]}"
+        first = seed + 1
     return counts, failures
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", nargs=2, type=int, required=True, metavar=("FIRST", "STOP"))
-    parser.add_argument("--in", dest="folder", help="check in this process, files in this folder")
-    options = parser.parse_args()
-    if options.folder:
-        check_seeds(*options.seeds, options.folder)
-    else:
-        outcomes, failed = run_batch(*options.seeds)
-        print(dict(outcomes))
-        for seed, end in failed.items():
-            print(seed, end)
-        sys.exit(bool(failed))
+    check_seeds(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

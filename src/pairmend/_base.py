@@ -47,9 +47,6 @@ from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.pairs import accept, sum_to_one
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
-_NUMPY = (np.ndarray, type(None))
-"""Types of an attribute of numpy; it is missing if the classifier was loaded from a file."""
-
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     """A classifier of label indicators, or of 1-D classes, that gives each label a score.
@@ -239,11 +236,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _check_namespace(self, X: MatrixLike, method: str) -> None:
         """Raise an error if X is not of the array library and device of fit."""
-        name = self._array_attribute
-        if name is None or (type(X) is np.ndarray and type(vars(self).get(name)) in _NUMPY):
-            return
-        check_is_fitted(self)
-        check_same_namespace(X, self, attribute=name, method=method)
+        if self._array_attribute is not None:
+            check_same_namespace(X, self, attribute=self._array_attribute, method=method)
 
     def __sklearn_array_api_convert__(self, convert: Convert) -> Self:
         """Return a copy whose fitted arrays are moved, for scikit-learn's `move_estimator_to`."""

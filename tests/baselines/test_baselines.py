@@ -131,15 +131,6 @@ def test_label_powerset(small_set):
     assert not hasattr(without, "predict_proba")
 
 
-def test_label_powerset_where_the_best_set_is_not_of_the_best_labels():
-    # Sets {0, 1}, {0, 2}, {1, 2} with frequencies 2/5, 2/5, 1/5 and a classifier that sees
-    # nothing: P(0) = 4/5, P(1) = P(2) = 3/5, but no set has all three labels.
-    Y = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1], [1, 0, 1], [0, 1, 1]])
-    clf = LabelPowerset(LogisticRegression(C=1e-9)).fit(np.arange(5.0).reshape(-1, 1), Y)
-    np.testing.assert_allclose(clf.predict_proba([[2.0]]), [[0.8, 0.6, 0.6]], atol=1e-3)
-    assert clf.predict([[2.0]]).sum() == 2
-
-
 def chain(X, Y, queries, order, weights):
     """Probabilities of one chain."""
     features, inputs = X, queries

@@ -369,14 +369,14 @@ def test_unknown_types_need_the_option_trust(run, photos):
     numbers = np.nan_to_num(data.X[:, :2])
     fitted = PairwiseClassifier(odd_classifiers.Counting()).fit(numbers, data.Y)
     names = {"feature_names": ["id", "size"], "label_names": data.label_names}
-    save_model(fitted, "odd.model", **names, trusted=[odd_classifiers.Counting])
+    save_model(fitted, "odd.model", **names, trusted=["odd_classifiers.Counting"])
     photos.write("two.csv", {"id": ["1"], "size": ["2"]})
     words = ("predict", "odd.model", "two.csv", "--out", "p.csv")
     ran = run(*words)
     assert ran.status == 2
     assert "holds odd_classifiers.Counting, which is not on the list of trusted types" in ran.err
     assert run(*words, "--trust", "odd_classifiers.Counting").status == 0
-    save_model(fitted, "odd.model", trusted=[odd_classifiers.Counting])
+    save_model(fitted, "odd.model", trusted=["odd_classifiers.Counting"])
     ran = run(*words, "--trust", "odd_classifiers.Counting")
     assert (ran.status, "the model has no feature names" in ran.err) == (2, True)
 

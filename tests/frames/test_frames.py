@@ -250,9 +250,9 @@ def test_columns_without_a_value_change_nothing(columns):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1, "red", 2.5], r"'x' holds values of several types: int \(first in row 0\), str \(f"),
-        ([date(2024, 1, 1), 5], "several types: date .* int .*to_numeric"),
-        ([[1, 2], [3]], r"'x' holds values of type list \(first in row 0\); expected numbers"),
+        ([1, "red", 2.5], "'x' holds values of type float and int and str; expected"),
+        ([date(2024, 1, 1), 5], "of type date and int; .*to_numeric"),
+        ([[1, 2], [3]], "'x' holds values of type list; expected numbers"),
         ([1 + 2j], "type complex"),
     ],
 )

@@ -14,37 +14,9 @@ def fitted(values, name="x"):
     return FrameEncoder().fit(pd.DataFrame({name: values}))
 
 
-@pytest.mark.parametrize(
-    ("texts", "numbers"),
-    [
-        ([f"{n},{n % 10}" for n in range(10, 20)], [n + n % 10 / 10 for n in range(10, 20)]),
-        (["1.234,5", "20,25", "3"], [1234.5, 20.25, 3]),
-        (["1,234.5", "20.25", "3"], [1234.5, 20.25, 3]),
-        (["12 000", "1\u202f500", "3"], [12000, 1500, 3]),
-        (["$ 1.5", "$2", "-$3", "n/a"], [1.5, 2, -3, np.nan]),
-        (["5 %", "2.5%", "1%"], [5, 2.5, 1]),
-        (["7 EUR", "8,5 EUR", "1.000 EUR"], [7, 8.5, 1000]),
-    ],
-    ids=lambda values: str(values[0]),
-)
-def test_other_notations_are_no_numbers_but_the_warning_converts_them(texts, numbers):
-    with pytest.warns(ColumnWarning, match="'x': its numbers are not in plain notation") as caught:
-        encoder = fitted(texts)
-    assert encoder.columns_[0].kind == "category"
-    message = str(caught[0].message)
-    expressions = [f"pandas.to_numeric{part}" for part in message.split("pandas.to_numeric")[1:]]
-    point, comma = (text.partition(", or with")[0].rstrip(".") for text in expressions)
-    is_comma = any("," in text.rpartition(".")[2] for text in texts)
-    values = pd.Series([None if text == "n/a" else text for text in texts])
-    found = eval(comma if is_comma else point, {"pandas": pd, "X": pd.DataFrame({"x": values})})
-    np.testing.assert_array_equal(found, numbers)
-
-
 def test_a_number_never_passes_through_text():
     """50.25 was read as 50250 where a column had decimal commas in fit."""
-    with pytest.warns(ColumnWarning, match="plain notation"):
-        encoder = fitted(["50,25", "1,5"] * 10)
-    assert encoder.columns_[0].kind == "category"
+    assert fitted(["50,25", "1,5"] * 10).columns_[0].kind == "category"
     encoder = fitted([50.25, 1.5, 955.0])
     texts = ["50.25", "50.125", " 5e1 ", "n/a", ""]
     found = encoder.transform(pd.DataFrame({"x": texts}))[:, 0]
@@ -54,22 +26,13 @@ def test_a_number_never_passes_through_text():
             encoder.transform(pd.DataFrame({"x": [text]}))
 
 
-def test_points_that_may_separate_thousands_give_a_warning():
-    with pytest.warns(ColumnWarning, match="'2.581' is read as 2.581; if its point separates") as w:
-        encoder = fitted(["2.581", "955", "12.000"])
-    assert encoder.columns_[0].kind == "number"
-    expression = str(w[0].message).partition("column: ")[2].rstrip(".")
-    X = pd.DataFrame({"x": ["2.581", "955", "12.000"]})
-    assert eval(expression, {"pandas": pd, "X": X}).tolist() == [2581, 955, 12000]
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     "texts",
     [
         ["2.581", "1.000", "3.125"],  # three decimals everywhere
         ["2.581", "955", "0.125"],
-        ["2.581", "955", "1.5"],
+        ["2.581", "955", "12.000"],
         ["1.5", "2", "3"],
         ["00501", "10001", "90210", "20001"],  # codes
         ["1", "red", "blue", "2"],
@@ -89,9 +52,8 @@ def test_unambiguous_columns_give_no_warning(texts):
         (["5", "7"] * 9 + ["n/a", "?", "low"], "values are numbers, but not 'low';"),
         (
             [str(date(2024, 1, 1) + timedelta(n)) for n in range(30)] + ["soon", "2024-13-01"],
-            "values are dates, but not 'soon', '2024-13-01';",
+            "values are dates, but not 'soon';",
         ),
-        (["31.12.2024", "1.2.2024", "30.11.2024", "2024-05-01"], "dates, but not '2024-05-01';"),
     ],
     ids=lambda value: str(value)[-20:],
 )
@@ -111,12 +73,6 @@ def test_texts_that_stand_for_missing_values_among_numbers_and_dates(text):
             encoder = fitted(values)
         assert (encoder.columns_[0].kind, encoder.columns_[0].n_missing) == (kind, 1)
         assert np.isnan(encoder.transform(pd.DataFrame({"x": values}))[1, 0])
-
-
-def test_missing_texts_among_numbers_are_named():
-    with pytest.warns(ColumnWarning, match="'x': taken as missing numbers in 2 rows: '-', 'n/a'"):
-        encoder = fitted(["1", "-", "n/a", "2.5"])
-    assert (encoder.columns_[0].kind, encoder.columns_[0].n_missing) == ("number", 2)
 
 
 def test_a_column_of_booleans_takes_booleans_0_and_1():

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairmend._utils.computing import budget, lazy
 from pairmend._utils.sklearn_private import (
@@ -168,6 +168,7 @@ def check_same_namespace(X: Any, estimator: Any, *, attribute: str, method: str)
     is_numpy = fitted is None or isinstance(fitted, np.ndarray)
     if is_numpy and foreign_namespace(X) is None:
         return
+    check_is_fitted(estimator)
     if not get_config()["array_api_dispatch"]:
         kind = type(fitted).__module__.split(".", maxsplit=1)[0]
         raise ValueError(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from threading import RLock, Thread
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -71,7 +71,7 @@ def thread_count(n_jobs: int | None = None, *, nanoseconds: float = np.inf) -> i
         return 1
     counts = [effective_n_jobs(n_jobs)]
     if n_jobs is None:
-        counts += _limit.before.values() or [library.num_threads or 1 for library in _blas()]
+        counts += _Limit.before.values() or [library.num_threads or 1 for library in _blas()]
     return int(min(max(counts), 1 + nanoseconds / WORTHWHILE_THREADS))
 
 
@@ -115,6 +115,14 @@ def in_blocks(fill: Callable[[slice], None], n_rows: int, block: int, nanosecond
     in_threads(fill, batches(n_rows, block), thread_count(nanoseconds=nanoseconds))
 
 
+class _Limit:
+    """How many calls need BLAS in one thread, and its numbers of threads before the first."""
+
+    lock = RLock()
+    n_users = 0
+    before: ClassVar[dict[Any, int]] = {}
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Let BLAS use one thread, for products that are small or few.
@@ -122,47 +130,33 @@ def one_blas_thread() -> Iterator[None]:
     The number of threads is a setting of the whole process. It is restored when the last of the
     threads that are in such a block leaves it.
     """
-    user = object()
+    with _Limit.lock:
+        if not _Limit.n_users:
+            counts = {library: library.num_threads or 1 for library in _blas()}
+            _Limit.before = {library: count for library, count in counts.items() if count > 1}
+            for library in _Limit.before:
+                library.set_num_threads(1)
+        _Limit.n_users += 1
     try:
-        _limit.enter(user)
         yield
     finally:
-        _limit.leave(user)
+        with _Limit.lock:
+            _leave(_Limit.n_users - 1)
 
 
-class _Limit:
-    """Which calls need BLAS in one thread, and its numbers of threads before the first of them."""
-
-    def __init__(self) -> None:
-        self.lock = RLock()
-        self.users: set[object] = set()
-        self.before: dict[Any, int] = {}
-
-    def enter(self, user: object) -> None:
-        with self.lock:
-            if not self.users:
-                counts = {library: library.num_threads or 1 for library in _blas()}
-                self.before = {library: count for library, count in counts.items() if count > 1}
-                for library in self.before:
-                    library.set_num_threads(1)
-            self.users.add(user)
-
-    def leave(self, user: object) -> None:
-        with self.lock:
-            self.users.discard(user)
-            if not self.users:
-                for library, count in self.before.items():
-                    library.set_num_threads(count)
-                self.before = {}
-
-    def end_in_child(self) -> None:
-        """Restore the setting in a forked process, which has none of its parent's threads."""
-        self.lock = RLock()
-        self.users.clear()
-        self.leave(None)
+def _leave(n_users: int) -> None:
+    """Set the number of calls, and restore the setting after the last."""
+    _Limit.n_users = n_users
+    if not n_users:
+        for library, count in _Limit.before.items():
+            library.set_num_threads(count)
+        _Limit.before = {}
 
 
-_limit = _Limit()
+def _end_in_child() -> None:
+    """Restore the setting in a forked process, which has none of its parent's threads."""
+    _Limit.lock = RLock()
+    _leave(0)
 
 
 @cache
@@ -171,7 +165,7 @@ def _blas() -> list[Any]:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_limit.end_in_child)
+    os.register_at_fork(after_in_child=_end_in_child)
 
 
 class lazy:

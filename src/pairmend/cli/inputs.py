@@ -125,7 +125,7 @@ def read_rows(
     are left out. Columns to keep may be absent with `may_lack`.
     """
     texts = [*model.text_columns(), *keep]
-    tags = getattr(options, "tags", None) or (model.tags.column if model.tags else None)
+    tags = getattr(options, "tags", None) or (model.tags and model.tags[0])
     if labels and tags is not None:
         data = _read(options, tags=tags, separator=options.separator, categorical=texts)
         data = _with_labels(data, model.label_names)

@@ -23,7 +23,6 @@ from pairmend.datasets import MultiLabelData
 from pairmend.frames import ColumnWarning
 from pairmend.metrics import LOSS_TITLES, LOSSES
 from pairmend.persistence import SavedModel, save_model
-from pairmend.persistence.saved import TagColumn
 
 MOST_ROWS = 1000
 """Largest number of rows on one page: each takes about 15 kB."""
@@ -49,7 +48,7 @@ def fit(options: argparse.Namespace) -> dict[str, Any]:
         label_names=data.label_names,
         X=X if is_frame else None,
         trusted=options.trust or (),
-        tags=None if options.tags is None else TagColumn(options.tags, options.separator),
+        tags=options.tags and (options.tags, options.separator or ""),
         left_out=[*inputs.split_names(options.ignore), *(names - {*data.feature_names})],
     )
     show_status(f"wrote {options.model}: {method}, {inputs.size_of(data)}")
@@ -74,8 +73,9 @@ def predict(options: argparse.Namespace) -> None:
     names = np.array(model.label_names, dtype=object)
     outputs: dict[str, Any] = dict(zip(names, predicted.T, strict=True))
     if model.tags is not None and not options.proba:
-        separator = model.tags.separator or next(s for s in ";|,\n" if s not in "".join(names))
-        outputs = {model.tags.column: [separator.join(names[row > 0]) for row in predicted]}
+        column, separator = model.tags
+        separator = separator or next(s for s in ";|,\n" if s not in "".join(names))
+        outputs = {column: [separator.join(names[row > 0]) for row in predicted]}
     if shared := set(columns) & set(outputs):
         raise ValueError(f"--keep names labels, which are always written: {sorted(shared)}")
     frame = pd.DataFrame({**columns, **outputs})

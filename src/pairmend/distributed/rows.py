@@ -74,8 +74,9 @@ class Rows:
     @classmethod
     def read(cls, classifier: Any, X: Any, y: Any) -> "Rows":
         """Read collections for a classifier, without weights."""
-        X = with_whole_rows(X, "X")
-        y = with_whole_rows(_rechunked(X, y), "y")
+        X, y = with_whole_rows(X, "X"), with_whole_rows(y, "y")
+        if not (is_frame(X) or is_frame(y) or np.isnan([X.shape[0], y.shape[0]]).any()):
+            y = y.rechunk({0: X.chunks[0]})
         parts, targets = ([*np.ravel(given.to_delayed())] for given in (X, y))
         if len(parts) != len(targets):
             raise ValueError(
@@ -128,7 +129,7 @@ class Rows:
             here = counts[rows] > 0
             if here.any():
                 weights = None if self.weights is None else self.weights[rows][here]
-                parts.append(delayed(_take)(block, np.packbits(here), weights))
+                parts.append(delayed(_take)(block, here, weights))
         return parts
 
 
@@ -205,16 +206,6 @@ def _add_up(parts: list[Any]) -> Any:
     return reduce(lambda total, part: total.plus(part), parts)
 
 
-def _rechunked(X: Any, y: Any) -> Any:
-    """Rechunk a target like the rows, as far as sizes are known."""
-    known = isinstance(X, da.Array) and isinstance(y, da.Array)
-    if not known or np.isnan([X.shape[0], y.shape[0]]).any() or X.chunks[0] == y.chunks[0]:
-        return y
-    if X.shape[0] != y.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows, y has {y.shape[0]}; expected the same number.")
-    return y.rechunk({0: X.chunks[0]})
-
-
 def _read_target(
     classifier: Any, y: Any, targets: list[Any], min_labels: int
 ) -> tuple[Target, list[int]]:
@@ -278,9 +269,8 @@ def _join(chunks: list[Block], spans: list[tuple[int, int]]) -> Block:
     return stack(parts)
 
 
-def _take(block: Block, chosen: Any, weights: FloatArray | None) -> Block:
-    """Return the chosen rows of a block, given by packed bits."""
-    is_chosen = np.unpackbits(chosen, count=len(block.Y)).astype(bool)
+def _take(block: Block, is_chosen: BoolArray, weights: FloatArray | None) -> Block:
+    """Return the chosen rows of a block, given by a mask."""
     if is_chosen.all():
         return block._replace(weights=weights)
     rows = np.flatnonzero(is_chosen)

@@ -56,22 +56,21 @@ class Column:
 
         Each different string is parsed once; `parse` raises a ValueError.
         """
-        numbers: dict[str | None, float] = {None: np.nan}
+        if self.holds != "strings":
+            raise self.unexpected(expected)
+        numbers: dict[str | None, float] = {}
         for key in dict.fromkeys(self.keys):
-            if self.holds != "strings":
-                raise self.unexpected(expected)
             try:
                 numbers[key] = np.nan if key is None else parse(key)
             except ValueError:
-                raise self.unexpected(expected, key) from None
+                raise self.unexpected(expected, f" such as {key!r}") from None
         return np.array([numbers[key] for key in self.keys], dtype=float)
 
-    def unexpected(self, expected: str, example: str | None = None) -> ValueError:
+    def unexpected(self, expected: str, example: str = "") -> ValueError:
         """Return the error for a column that holds other values than in fit."""
-        found = self.holds if example is None else f"{self.holds} such as {example!r}"
         return ValueError(
-            f"Column {self.name!r} holds {found}; expected {expected}. Convert the column, or fit "
-            "again with the column unchanged."
+            f"Column {self.name!r} holds {self.holds}{example}; expected {expected}. Convert the "
+            "column, or fit again with the column unchanged."
         )
 
 
@@ -163,16 +162,11 @@ def _read_objects(name: Any, cells: list[Any]) -> Column:
         if all(issubclass(kind, classes) for kind in types):
             values = [np.nan if cell is None else convert(cell) for cell in cells]
             return Column(name, holds, np.array(values))
-    first: dict[str, int] = {}
-    for row, cell in enumerate(cells):
-        if cell is not None:
-            first.setdefault(type(cell).__name__, row)
-    found = ", ".join(f"{kind} (first in row {row})" for kind, row in first.items())
-    several = f"values of several types: {found}" if len(first) > 1 else f"values of type {found}"
+    names = sorted(kind.__name__ for kind in types)
     raise ValueError(
-        f"Column {name!r} holds {several}; expected numbers, strings, dates or durations. Convert "
-        "it, for categories by X[name].astype(str), for numbers by pandas.to_numeric(X[name], "
-        "errors='coerce'), or leave it out: X.drop(columns=[...])."
+        f"Column {name!r} holds values of type {' and '.join(names)}; expected numbers, strings, "
+        "dates or durations. Convert it, for categories by X[name].astype(str), for numbers by "
+        "pandas.to_numeric(X[name], errors='coerce'), or leave it out: X.drop(columns=[...])."
     )
 
 

@@ -40,27 +40,18 @@ FORMATS = (ISO, "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y")
 BETWEEN_UNIT_VECTORS = 1 / np.sqrt(2)
 """Factor that makes the distance of two different categories, or of two texts without common
 words, 1: the largest difference of a number that is divided by its range."""
-_LIKE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
-_SIGN = r"(?:[$€£¥₹%]|EUR|USD|GBP|CHF)?"
-_OTHER_NOTATION = re.compile(
-    rf"{_SIGN}\s*[+-]?\s*{_SIGN}\s*(\d+|[1-9]\d{{0,2}}([.,'\u2019 \u00a0\u202f]\d{{3}})+)"
-    rf"([.,]\d*)?\s*{_SIGN}",
-    re.ASCII,
-)
-"""Numbers with a decimal comma, separators of thousands, a currency or per cent, or plain ones."""
-_CODE = re.compile(r"[+-]?0\d+", re.ASCII)
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_CODE = re.compile(r"[+-]?0\d+", re.ASCII)
 _LIKE_A_DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d")
 
 
-def is_code(text: str) -> bool:
-    """Return whether a text is a whole number with a leading zero, such as 00501."""
-    return _CODE.fullmatch(text.strip()) is not None
-
-
 def is_plain_number(text: str) -> bool:
-    """Return whether a text is a number with at most a sign, a decimal point and an exponent."""
-    return _PLAIN.fullmatch(text.strip()) is not None and not is_code(text)
+    """Return whether a text is a number with at most a sign, a decimal point and an exponent.
+
+    Whole numbers with a leading zero, such as 00501, are codes.
+    """
+    text = text.strip()
+    return _PLAIN.fullmatch(text) is not None and _CODE.fullmatch(text) is None
 
 
 def plain_number(text: str) -> float:
@@ -289,10 +280,8 @@ def date_in(text: str, form: str) -> float:
     if form == ISO:
         return days_of(datetime.fromisoformat(text.strip()))
     for time_of_day in ("", " %H:%M", " %H:%M:%S"):
-        try:
+        with contextlib.suppress(ValueError):
             return days_of(datetime.strptime(text.strip(), form + time_of_day))
-        except ValueError:
-            continue
     raise ValueError(text)
 
 
@@ -326,15 +315,13 @@ def choose_reader(
 
     If it does not project, the reader of a text column is not usable, but found sooner.
     """
-    counts = Counter(column.values[~column.missing].tolist())
-    if kind is not None:
-        reader, note = _requested(column, kind), ""
-    elif not counts and len(column.values):
+    counts, note = Counter(column.values[~column.missing].tolist()), ""
+    if kind is None and not counts and len(column.values):
         reader, note = NothingReader("empty"), "it has no values and is left out"
-    elif column.holds == "strings":
+    elif kind is None and column.holds == "strings":
         reader, note = _reader_of_strings(column, counts, projects)
     else:
-        reader, note = _requested(column, "date" if column.holds == "dates" else "number"), ""
+        reader = _requested(column, kind or ("date" if column.holds == "dates" else "number"))
     if reader.kind in ("number", "date") and column.holds == "strings":
         counts = Counter({text: n for text, n in counts.items() if not is_missing_text(text)})
     n_missing = len(column.values) - counts.total()
@@ -359,23 +346,27 @@ def _requested(column: Column, kind: str) -> Any:
 
 def _reader_of_strings(column: Column, counts: Counter[str], projects: bool) -> tuple[Any, str]:
     """Return the reader of a column of strings, and the text of a warning."""
-    texts = [text for text in counts if not is_missing_text(text)]
     if column.is_category:  # never read as numbers, dates or text
         return _reader_of_categories(column, counts)
+    texts = [text for text in counts if not is_missing_text(text)]
+    notes = []
     if texts and all(map(is_plain_number, texts)):
         reader: Any = NumberReader()
-        notes = [_thousands_note(column.name, texts)]
     elif forms := _date_formats(texts):
         reader = DateReader.fit(column, forms[0])
-        notes = [_order_note(texts[0], forms)]
+        if len(forms) > 1:
+            first = "month" if forms[0].startswith("%m") else "day"
+            notes.append(
+                f"the day or the month may come first in its dates, such as {texts[0]!r}, and the "
+                f"{first} is taken first; if this is wrong, write the dates as 2024-12-31"
+            )
     else:
-        reader, left_out = _reader_of_words(column, counts, projects)
-        return reader, "; ".join(filter(None, [_others_note(column.name, counts), left_out]))
+        reader, note = _reader_of_words(column, counts, projects)
+        return reader, "; ".join(filter(None, [_others_note(texts, counts), note]))
     if n_missing := counts.total() - sum(counts[text] for text in texts):
         missing = _some(text for text in counts if is_missing_text(text))
-        rows = counted(n_missing, "row")
-        notes.append(f"taken as missing {reader.kind}s in {rows}: {missing}")
-    return reader, "; ".join(filter(None, notes))
+        notes.append(f"taken as missing {reader.kind}s in {counted(n_missing, 'row')}: {missing}")
+    return reader, "; ".join(notes)
 
 
 def _reader_of_words(column: Column, counts: Counter[str], projects: bool) -> tuple[Any, str]:
@@ -403,39 +394,14 @@ def _reader_of_categories(column: Column, counts: Counter[str]) -> tuple[Any, st
     return CategoryReader.fit(column), ""
 
 
-def _thousands_note(name: Any, texts: list[str]) -> str:
-    """Return a warning if all points of numbers may separate thousands, beside whole numbers."""
-    points = [text.strip() for text in texts if "." in text]
-    if len(points) in (0, len(texts)) or not all(map(_LIKE_THOUSANDS.fullmatch, points)):
-        return ""
-    return (
-        f"{points[0]!r} is read as {float(points[0])}; if its point separates thousands, convert "
-        f"the column: pandas.to_numeric(X[{name!r}].str.replace('.', ''))"
-    )
-
-
-def _others_note(name: Any, counts: Counter[str]) -> str:
+def _others_note(texts: list[str], counts: Counter[str]) -> str:
     """Return a warning for strings most of which are numbers or dates."""
-    texts = [text for text in counts if not is_missing_text(text)]
-
-    def are_most(found: Iterable[str]) -> bool:
-        return 2 * sum(counts[text] for text in found) > sum(counts[text] for text in texts)
-
-    # Whole numbers with a leading zero are codes, and so is the whole column.
-    values = [text for text in texts if not is_code(text)]
-    plain = [text for text in values if is_plain_number(text)]
-    written = [text for text in values if _OTHER_NOTATION.fullmatch(text.strip())]
-    if (odd := [text for text in written if not is_plain_number(text)]) and are_most(written):
-        return (
-            f"its numbers are not in plain notation, such as {odd[0]!r}, and are not read as "
-            f"numbers. Convert them: pandas.to_numeric(X[{name!r}].str.replace(r'[^0-9.+-]', '', "
-            f"regex=True)), or with decimal commas pandas.to_numeric(X[{name!r}].str.replace("
-            "r'[^0-9,+-]', '', regex=True).str.replace(',', '.'))"
-        )
-    like_dates = list(filter(_LIKE_A_DATE.match, texts))
-    forms = FORMATS if are_most(like_dates) else ()
-    for things, found in ("numbers", plain), *(("dates", _in(form, like_dates)) for form in forms):
-        if are_most(found) and (others := [text for text in values if text not in set(found)]):
+    if any(_CODE.fullmatch(text.strip()) for text in texts):
+        return ""
+    n_cells = sum(counts[text] for text in texts)
+    for things, is_thing in (("numbers", is_plain_number), ("dates", _LIKE_A_DATE.match)):
+        others = [text for text in texts if not is_thing(text)]
+        if others and 2 * sum(counts[text] for text in others) < n_cells:
             return (
                 f"most of its values are {things}, but not {_some(others)}; correct or empty such "
                 f"values to read the column as {things}"
@@ -451,28 +417,14 @@ def _some(texts: Iterable[str]) -> str:
 
 def _date_formats(texts: list[str]) -> list[str]:
     """Return the formats in which all texts are dates."""
+
+    def fits(form: str) -> bool:
+        try:
+            return all(date_in(text, form) is not None for text in texts)
+        except ValueError:
+            return False
+
     # The first value excludes most columns without parsing it in each format.
-    if not texts or not _LIKE_A_DATE.match(texts[0]):
-        return []
-    return [form for form in FORMATS if len(_in(form, texts)) == len(texts)]
-
-
-def _in(form: str, texts: Iterable[str]) -> list[str]:
-    """Return the texts that are dates in a format."""
-    found = []
-    for text in texts:
-        with contextlib.suppress(ValueError):
-            date_in(text, form)
-            found.append(text)
-    return found
-
-
-def _order_note(text: str, forms: list[str]) -> str:
-    """Return a warning for dates in several formats."""
-    if len(forms) == 1:
-        return ""
-    first = "month" if forms[0].startswith("%m") else "day"
     return (
-        f"the day or the month may come first in its dates, such as {text!r}, and the {first} is "
-        "taken first; if this is wrong, write the dates as 2024-12-31"
+        [form for form in FORMATS if fits(form)] if texts and _LIKE_A_DATE.match(texts[0]) else []
     )

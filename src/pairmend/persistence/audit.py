@@ -19,12 +19,12 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.tree import BaseDecisionTree
 
 from pairmend._utils.typing import IntArray
-from pairmend.persistence.trust import BY_USER, OURS, TREE, full_name, is_trusted, registered
+from pairmend.persistence.trust import BY_USER, TREE, full_name, is_trusted
 
 Node = dict[str, Any]
 
@@ -58,8 +58,7 @@ def type_name(node: Node) -> str:
 class Audit:
     """Checks the description of a model, and counts its bytes up to `max_bytes`.
 
-    `types` are the full names of all types, `untrusted` those that are not trusted, and `missing`
-    classes of the library that this version does not have.
+    `types` are the full names of all types, and `untrusted` those that are not trusted.
     """
 
     archive: ZipFile
@@ -68,8 +67,8 @@ class Audit:
     used: int = 0
     types: set[str] = field(default_factory=set)
     untrusted: set[str] = field(default_factory=set)
-    missing: set[str] = field(default_factory=set)
     sizes: dict[int, int | None] = field(default_factory=dict)
+    costs: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def spend(self, n_bytes: int) -> None:
         """Count bytes; more than the limit is an error."""
@@ -99,26 +98,27 @@ class Audit:
 
     def visit(self, part: Any) -> int:
         """Check all nodes in a part of the description; return their number."""
-        if isinstance(part, list):
-            return self._sum(part)
         if not isinstance(part, dict):
-            return 0
-        number, is_node = part.get("__id__"), "__loader__" in part
+            return self._sum(part) if isinstance(part, list) else 0
+        number = part.get("__id__")
+        if number is not None and (type(number) is not int or number < 1):
+            raise ValueError("an object has an impossible number")
+        if "__loader__" not in part:
+            if number is None:
+                return self._sum(part.values())
+            size = self.sizes.get(number)
+            if size is None or len(part) != 1:
+                raise ValueError("a reference to no object, or to one that contains the reference")
+            return size
+        if number in self.sizes:
+            raise ValueError("two objects have the same number")
+        self._check_node(part)
         if number is not None:
-            if type(number) is not int or number < 1:
-                raise ValueError("an object has an impossible number")
-            if not is_node:
-                return self._size_of_earlier(part, number)
-            if number in self.sizes:
-                raise ValueError("two objects have the same number")
-            self.sizes[number] = None
-        if is_node:
-            self._check_node(part)
-        size = int(is_node) + self._sum(part.values())
+            self.sizes[number] = None  # until its members are counted
+        size = 1 + self._sum(part.values())
         if number is not None:
             self.sizes[number] = size
-        if is_node:
-            part["__module__"] = full_name(type_name(part)).rpartition(".")[0]
+        part["__module__"] = full_name(type_name(part)).rpartition(".")[0]
         return size
 
     def _sum(self, parts: Iterable[Any]) -> int:
@@ -129,22 +129,12 @@ class Audit:
                 raise TooLargeError(f"it holds more than {MAX_NODES} objects")
         return size
 
-    def _size_of_earlier(self, reference: Node, number: int) -> int:
-        size = self.sizes.get(number)
-        if size is None or len(reference) != 1:
-            raise ValueError(
-                "a reference to an object that does not exist, or that contains the reference"
-            )
-        return size
-
     def _check_node(self, node: Node) -> None:
         """Check the type of a node, and what compiled code would not check."""
         if not all(type(node[key]) is str for key in ("__class__", "__module__", "__loader__")):
             raise ValueError("an object has no type")
         self.spend(NODE_BYTES)
         loader, name = node["__loader__"], type_name(node)
-        if node["__module__"] == OURS and registered(node["__class__"]) is None:
-            self.missing.add(name)
         self.types.add(full_name(name))
         if not (is_trusted(loader, name) or (name in self.trusted and loader in BY_USER)):
             self.untrusted.add(name)
@@ -155,11 +145,20 @@ class Audit:
                 if any(kind["__loader__"] != "TypeNode" for kind in node["key_types"]["content"]):
                     raise ValueError("a dict has keys that are neither texts nor numbers")
             case "NdArrayNode" if node["type"] != "json":
-                self._array(node)
+                self._once(self._array, node)
             case "SparseMatrixNode":
-                self._check_sparse(node)
+                self._once(self._check_sparse, node)
             case "TreeNode":
                 self._check_tree(node)
+
+    def _once(self, check: Callable[[Node], Any], node: Node) -> None:
+        """Check the file of a node; one that was checked before is counted only."""
+        key, used = (check.__name__, node["file"]), self.used
+        if key in self.costs:
+            self.spend(self.costs[key])
+        else:
+            check(node)
+            self.costs[key] = self.used - used
 
     def _array(self, node: Node) -> NDArray[Any]:
         return read_array(self.read(self.archive, node["file"]))
@@ -168,22 +167,19 @@ class Audit:
         """Check a CSR matrix in a ``.npz`` file in full."""
         packed = self.read(self.archive, node["file"])
         with open_archive(packed) as archive:
-            parts = {name: read_array(self.read(archive, name)) for name in archive.namelist()}
-        shape, indptr = parts["shape.npy"], parts["indptr.npy"]
-        indices, values = parts["indices.npy"], parts["data.npy"]
-        n_rows, n_columns = shape.astype(int).tolist()
-        self.spend(8 * max(n_columns, 0))  # the size of a sum over its rows
-        is_csr = parts["format.npy"].tolist() in (b"csr", "csr")
-        if not is_csr or any(part.ndim != 1 for part in (indptr, indices, values)):
-            raise ValueError("a sparse array is not CSR")
-        if any(part.dtype not in (np.int32, np.int64) for part in (shape, indptr, indices)):
-            raise ValueError("a sparse array has indices that are no 32 or 64 bit integers")
-        if values.dtype.kind not in "biufc" or not len(values) == len(indices) == indptr[-1]:
+            for name in archive.namelist():
+                self.read(archive, name)
+        matrix = sparse.load_npz(BytesIO(packed))
+        if matrix.format != "csr" or matrix.ndim != 2 or matrix.dtype.kind not in "biufc":
+            raise ValueError("a sparse array is not CSR, or holds no numbers")
+        self.spend(8 * matrix.shape[1])  # the size of a sum over its rows
+        n_cells = matrix.indptr[-1]
+        if (
+            not n_cells == len(matrix.indices) == len(matrix.data)
+            or (np.diff(matrix.indptr) < 0).any()
+        ):
             raise ValueError("a sparse array has other values than one number for each index")
-        if len(indptr) != n_rows + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
-            raise ValueError("a sparse array has rows that lie outside of it")
-        if (indices < 0).any() or (indices >= n_columns).any():
-            raise ValueError("a sparse array has indices that lie outside of it")
+        matrix.check_format(full_check=True)  # for indices; rows only of matrices with cells
 
     def _check_tree(self, node: Node) -> None:
         """Check the sizes of a decision tree; `check_values` checks its nodes."""
@@ -282,15 +278,12 @@ def is_computed(cls: type | None, name: str) -> bool:
     return hasattr(found, "__get__") and not stored
 
 
-Rule = tuple[Callable[[Any], bool], str]
-RULES: dict[str, Rule] = {
+RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "memory": (lambda value: value is None, "a cache of fits is not read from a model file"),
     "n_jobs": (
         lambda value: value is None or (type(value) is int and abs(value) <= MAX_JOBS),
         f"expected None or at most {MAX_JOBS}",
     ),
-}
-TEXT_RULES: dict[str, Rule] = {
     "input": (lambda value: value == "content", "it would read files named in the data"),
     "token_pattern": (lambda value: value in TOKEN_PATTERNS, "it may run without end"),
     "vocabulary_": (
@@ -298,19 +291,19 @@ TEXT_RULES: dict[str, Rule] = {
         "its columns are not 0, 1, ...",
     ),
 }
+"""Values that attributes of trusted classes may have, and why not others."""
 
 
 def _check_attributes(value: Any) -> None:
     """Raise an error for attributes with which a trusted class could do harm."""
-    cls, own = type(value), getattr(value, "__dict__", {})
-    for name in own:
+    cls = type(value)
+    for name, held in getattr(value, "__dict__", {}).items():
         if name.startswith("__") or callable(getattr(cls, name, None)) or is_computed(cls, name):
             raise ValueError(f"{cls.__name__} has the attribute {name!r}, which its class defines")
-    rules = {**RULES, **TEXT_RULES} if isinstance(value, CountVectorizer) else RULES
-    for name, (is_allowed, reason) in rules.items():
-        if name in own and not is_allowed(own[name]):
+        is_allowed, reason = RULES.get(name, (lambda held: True, ""))
+        if not is_allowed(held):
             raise ValueError(
-                f"{cls.__name__} has {name}={str(own[name])[:60]!r}; {reason}. If you trust the "
+                f"{cls.__name__} has {name}={str(held)[:60]!r}; {reason}. If you trust the "
                 f"source of the file, pass {cls.__module__}.{cls.__name__} as trusted."
             )
 

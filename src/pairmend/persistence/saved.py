@@ -1,21 +1,15 @@
 """SavedModel: a loaded model, which predicts and explains rows of all kinds, dicts included."""
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pairmend._base import MultiLabelClassifier
-from pairmend.explanation import Explanations
+from pairmend.explanation import Explanations, add_features
 from pairmend.explanation.problem import N_NEIGHBORS
-from pairmend.persistence.explain import explain_prepared
 from pairmend.persistence.rows import prepared
-
-
-@dataclass(frozen=True)
-class TagColumn:
-    """A column that lists tags, and the separator between them."""
-
-    column: str
-    separator: str | None
 
 
 @dataclass(frozen=True)
@@ -37,9 +31,9 @@ class SavedModel:
     kinds : tuple of str or None
         Kinds of the columns of the frame that the estimator was fitted on; None if it was fitted
         on an array.
-    tags : TagColumn or None
-        The column of tags, and their separator, that the labels were read from by ``pairmend
-        fit --tags``.
+    tags : tuple of str or None
+        The column of tags that the labels were read from by ``pairmend fit --tags``, and their
+        separator, empty if none was given.
     left_out : tuple of str
         Further columns of the file that ``pairmend fit`` read, which the estimator does not use.
 
@@ -67,7 +61,7 @@ class SavedModel:
     versions: dict[str, str]
     sha256: str
     kinds: tuple[str, ...] | None = None
-    tags: TagColumn | None = None
+    tags: tuple[str, str] | None = None
     left_out: tuple[str, ...] = ()
 
     def predict(self, rows: Any) -> Any:
@@ -150,14 +144,17 @@ class SavedModel:
         >>> labels.tolist() == (proba > 0.5).astype(int).tolist()
         True
         """
-        X, classifier = self.prepare(rows), self.estimator
-        if hasattr(classifier, "steps"):
-            for _, step in classifier.steps[:-1]:
-                X = X if step in (None, "passthrough") else step.transform(X)
-            classifier = classifier[-1]
+        X, classifier = self._last_step(self.prepare(rows))
         if isinstance(classifier, MultiLabelClassifier):
             return classifier._labels_and_proba(X)
         return classifier.predict(X), classifier.predict_proba(X)
+
+    def _last_step(self, X: Any) -> tuple[Any, Any]:
+        """Return rows after the first steps of a pipeline, and the classifier after them."""
+        if not hasattr(self.estimator, "steps"):
+            return X, self.estimator
+        first = self.estimator[:-1]
+        return first.transform(X) if len(first) else X, self.estimator[-1]
 
     def explain(
         self,
@@ -196,16 +193,26 @@ class SavedModel:
         >>> [label.name for label in explanation.labels]
         ['sea', 'sun']
         """
-        X_training = None if training is None else self.prepare(training)
-        return explain_prepared(
-            self,
-            self.prepare(rows),
-            rows,
-            X_training,
-            training,
+        given = self.prepare(rows)
+        known = None if training is None else self.prepare(training)
+        X, classifier = self._last_step(given)
+        if not hasattr(classifier, "explain"):
+            raise ValueError(
+                f"the model is a {type(classifier).__name__}, which has no explanations; fit a "
+                "MendedClassifier or a CorrectedPairwiseClassifier"
+            )
+        if self.label_names:
+            classifier = copy(classifier)  # the model keeps its classes
+            classifier.classes_ = np.array(self.label_names, dtype=object)
+        explained = classifier.explain(
+            X,
+            training=None if known is None else self._last_step(known)[0],
             n_neighbors=n_neighbors,
             n_problems=n_problems,
         )
+        if not self.feature_names:
+            return explained
+        return Explanations(add_features(explained, given, known, names=self.feature_names))
 
     def prepare(self, rows: Any) -> Any:
         """Convert rows to the input of the estimator.

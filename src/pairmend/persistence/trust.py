@@ -18,18 +18,9 @@ import pairmend
 from pairmend.kernels.rrc import REFERENCES
 
 ROOMS = (
-    "_utils",
-    "base_classifiers",
-    "baselines",
-    "forests",
-    "frames",
-    "kernels",
-    "mended",
-    "naive_bayes",
-    "neighbourhoods",
-    "pairwise",
-    "thresholds",
-)
+    "_utils", "base_classifiers", "baselines", "forests", "frames", "kernels", "mended",
+    "naive_bayes", "neighbourhoods", "pairwise", "thresholds",
+)  # fmt: skip
 """Modules and packages of the library whose classes model files may hold: estimators and parts of
 them, of which only attributes are set when an object is created."""
 
@@ -44,10 +35,9 @@ SCIKIT_LEARN = (
     "feature_extraction.text.CountVectorizer", "feature_extraction.text.TfidfTransformer",
     "feature_extraction.text.TfidfVectorizer", "feature_selection", "impute._base", "isotonic",
     "kernel_approximation", "linear_model", "metrics._scorer._PassthroughScorer",
-    "model_selection", "multiclass", "multioutput", "naive_bayes",
-    "neighbors._nearest_centroid", "neural_network", "pipeline", "preprocessing._data",
-    "preprocessing._discretization", "preprocessing._encoders",
-    "preprocessing._function_transformer", "preprocessing._label",
+    "model_selection", "multiclass", "multioutput", "naive_bayes", "neighbors._nearest_centroid",
+    "neural_network", "pipeline", "preprocessing._data", "preprocessing._discretization",
+    "preprocessing._encoders", "preprocessing._function_transformer", "preprocessing._label",
     "preprocessing._target_encoder", "svm._classes.LinearSVC", "svm._classes.LinearSVR",
     "tree._classes", "utils._metadata_requests",
 )  # fmt: skip
@@ -59,6 +49,14 @@ listed, because a parameter determines how much memory they need: polynomials an
 """
 
 TREE = "sklearn.tree._tree.Tree"
+LOSSES = (
+    *map("linear_model._sgd_fast.{}".format, (
+        "EpsilonInsensitive", "Hinge", "ModifiedHuber", "SquaredHinge", "SquaredEpsilonInsensitive",
+    )),
+    *map("_loss._loss.{}".format, ("CyHalfBinomialLoss", "CyHalfSquaredError", "CyHuberLoss")),
+)  # fmt: skip
+SELECTIONS = ("_mutual_info.mutual_info_classif", "_univariate_selection.chi2",
+              "_univariate_selection.f_classif")  # fmt: skip
 
 NAMES: dict[str, tuple[str, ...]] = {
     "DictNode": ("builtins.dict", "collections.OrderedDict", "sklearn.utils._bunch.Bunch"),
@@ -74,23 +72,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     # Their indices are checked.
     "SparseMatrixNode": ("scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix"),
     "TreeNode": (TREE,),
-    # Losses of linear models.
-    "LossNode": tuple(
-        f"sklearn.{name}"
-        for name in (
-            "linear_model._sgd_fast.EpsilonInsensitive", "linear_model._sgd_fast.Hinge",
-            "linear_model._sgd_fast.ModifiedHuber", "linear_model._sgd_fast.SquaredHinge",
-            "linear_model._sgd_fast.SquaredEpsilonInsensitive", "_loss._loss.CyHalfBinomialLoss",
-            "_loss._loss.CyHalfSquaredError", "_loss._loss.CyHuberLoss",
-        )
-    ),
+    "LossNode": tuple(f"sklearn.{name}" for name in LOSSES),
     # Parameters of feature selection, which are called in fit only.
-    "FunctionNode": (
-        "sklearn.feature_selection._mutual_info.mutual_info_classif",
-        "sklearn.feature_selection._univariate_selection.chi2",
-        "sklearn.feature_selection._univariate_selection.f_classif",
-    ),
-}  # fmt: skip
+    "FunctionNode": tuple(f"sklearn.feature_selection.{name}" for name in SELECTIONS),
+}
 """Types that each loader of skops may create; for further ones see :func:`is_trusted`."""
 
 BY_USER = (
@@ -137,19 +122,15 @@ def is_trusted(loader: str, name: str) -> bool:
     match loader:
         case "ObjectNode":
             return class_of(name) is not None
-        case "TypeNode" | "NdArrayNode":
-            return module == "numpy" and _is_scalar(getattr(np, attribute, None))
-        case "FunctionNode":
-            if module.startswith(("numpy", "scipy.special")):
-                return isinstance(getattr(sys.modules.get(module), attribute, None), np.ufunc)
-            return module == OURS and callable(registered(attribute)) and class_of(name) is None
+        case "TypeNode" | "NdArrayNode" if module == "numpy":  # scalars without Python objects
+            found = getattr(np, attribute, None)
+            is_scalar = isinstance(found, type) and issubclass(found, np.generic)
+            return is_scalar and np.dtype(found).kind in "biufcSUmM"
+        case "FunctionNode" if module == OURS:
+            return attribute in _functions()
+        case "FunctionNode" if module.startswith(("numpy", "scipy.special")):
+            return isinstance(getattr(sys.modules.get(module), attribute, None), np.ufunc)
     return False
-
-
-def _is_scalar(found: Any) -> bool:
-    """Return whether a type is that of numpy's scalars without Python objects."""
-    is_generic = isinstance(found, type) and issubclass(found, np.generic)
-    return is_generic and np.dtype(found).kind in "biufcSUmM"
 
 
 @cache
@@ -172,6 +153,11 @@ def class_of(name: str) -> type | None:
     return found if in_python and is_own else None
 
 
+def _functions() -> dict[str, Any]:
+    """Return the functions that fitted classifiers refer to."""
+    return {function.__name__: function for function in REFERENCES.values()}
+
+
 @cache
 def registered(name: str) -> Any:
     """Return the class or function of the library that a name in a model file stands for.
@@ -180,31 +166,23 @@ def registered(name: str) -> Any:
     """
     if name in pairmend.__all__:
         getattr(pairmend, name)  # imports its module, and those of its parts
-    found = _imported(name)
-    if found is None:
-        _import_all()
-        found = _imported(name)
-    return found
+    if (found := _imported(name)) is not None:
+        return found
+    for room in ROOMS:
+        package = import_module(f"{OURS}.{room}")
+        for module in walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
+            import_module(module.name)
+    return _imported(name)
 
 
 def _imported(name: str) -> Any:
-    """Return a class of the imported modules, or a function that fitted classifiers refer to."""
-    functions = {function.__name__: function for function in REFERENCES.values()}
-    for module_name, module in list(sys.modules.items()):
-        if module_name.startswith(f"{OURS}.") and module_name.split(".")[1] in ROOMS:
-            found = vars(module).get(name)
-            if isinstance(found, type) and found.__module__ == module_name and name[0] != "_":
-                return found
-    return functions.get(name)
-
-
-@cache
-def _import_all() -> None:
-    """Import all modules that define classes of model files."""
-    for room in ROOMS:
-        found = import_module(f"{OURS}.{room}")
-        for module in walk_packages(getattr(found, "__path__", ()), f"{found.__name__}."):
-            import_module(module.name)
+    """Return a class of the imported modules, or a function."""
+    for path, module in list(sys.modules.items()):
+        found = vars(module).get(name) if path.startswith(f"{OURS}.") else None
+        is_own = isinstance(found, type) and found.__module__ == path and name[0] != "_"
+        if is_own and path.split(".")[1] in ROOMS:
+            return found
+    return _functions().get(name)
 
 
 def full_name(name: str) -> str:
