@@ -260,6 +260,18 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Whether the fitted model can be computed with other array libraries than numpy."""
         return False
 
+    def _check_fit_input(
+        self, X: MatrixLike, y: TargetLike, fit_params: dict[str, Any]
+    ) -> tuple[MatrixLike, Target, dict[str, Any], FloatArray]:
+        """Return checked rows, target, parameters of the base classifier, and weights of rows."""
+        refuse_arrays(X, f"{type(self).__name__}.fit")
+        X = check_training_rows(X)
+        target = check_target(self, X, y, min_labels=1)
+        base = self._base_classifier()
+        if base is None:
+            return X, target, {}, np.ones(len(target.Y))
+        return X, target, *route_fit_params(self, base, X, fit_params)
+
     def _check_predict(self, X: MatrixLike) -> MatrixLike:
         """Return checked rows; refuse them before fit and with invalid parameters."""
         check_is_fitted(self)
@@ -362,11 +374,8 @@ class MultiLabelMetaClassifier(MultiLabelClassifier):
         -------
         self
         """
-        refuse_arrays(X, f"{type(self).__name__}.fit")
-        X = check_training_rows(X)
-        target = check_target(self, X, y, min_labels=1)
         base = self._base_classifier()
-        params, weights = route_fit_params(self, base, X, fit_params)
+        X, target, params, weights = self._check_fit_input(X, y, fit_params)
         rows, params, present = take_present(X, params, weights)
         encoder = None
         if self.encodes_frames and is_frame(X) and takes_encoded_frames(base):

@@ -206,14 +206,14 @@ def test_invalid_arguments_raise_and_leave_an_earlier_fit(data):
     before = clf.predict_proba(X)
     twice = [(np.repeat(train, 2), test) for train, test in SPLITS]
     for refused, params, message in (
-        (MLkNN(), given, "MLkNN takes no sample_weight"),
+        (MLkNN(), given, "MLkNN.*sample_weight"),
         (MendedClassifier(BY_BLOCKS, cv=twice), {}, "same row several times"),
         (clf, {"sample_weight": weights - 1}, "Negative values in data passed"),
         (clone(clf).set_params(cv=81), {}, "81 folds need at least as many samples, got 80"),
-        (BinaryRelevance(SGDOneSample()), given, "takes no sample_weight in partial_fit"),
+        (BinaryRelevance(SGDOneSample()), given, "partial_fit.*sample_weight"),
         (BinaryRelevance(SGDClassifier()), {}, "SGDClassifier has no predict_proba"),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((TypeError, ValueError), match=message):
             distributed.fit(refused, rows, labels, **params)
     with pytest.raises(ValueError, match="0 rows in all its blocks"):
         distributed.fit(clf, rows[:0], labels[:0])

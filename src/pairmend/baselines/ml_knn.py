@@ -10,10 +10,9 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.arrays import check_magnitude, check_training_rows, refuse_arrays
+from pairmend._utils.arrays import check_magnitude
 from pairmend._utils.computing import row_chunks
 from pairmend._utils.sklearn_private import Interval, count_rows, fit_context
-from pairmend._utils.training import check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.frames.columns import require_numbers
 from pairmend.kernels.neighbourhood import squared_norms
@@ -115,10 +114,8 @@ class MLkNN(MultiLabelClassifier):
         -------
         self
         """
-        refuse_arrays(X, f"{type(self).__name__}.fit")
-        X = check_training_rows(X)
+        X, target, _, _ = self._check_fit_input(X, y, {})
         require_numbers(X, type(self).__name__)
-        target = check_target(self, X, y, min_labels=1)
         Y, n_rows = target.Y, count_rows(X)
         if n_rows < 2:
             raise ValueError("ML-kNN needs neighbours: X has 1 sample, expected at least 2.")

@@ -3,7 +3,6 @@
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import replace
-from inspect import signature
 from typing import Any
 
 import dask
@@ -90,12 +89,6 @@ def _train_in_turn(
     base: Any, rows: Rows, encoder: RowEncoder, parts: list[IntArray], labels: list[IntArray]
 ) -> list[list[Any]]:
     """Train a model for each of a part's labels on one block after the other, in one pass."""
-    takes_weights = "sample_weight" in signature(base.partial_fit).parameters
-    if rows.weights is not None and not takes_weights:
-        raise ValueError(
-            f"The base classifier {type(base).__name__} takes no sample_weight in partial_fit. "
-            "Choose one that does."
-        )
     encode, chains = as_task(encoder), []
     for part, own in zip(parts, labels, strict=True):
         chain = as_task([clone(base) for _ in own])

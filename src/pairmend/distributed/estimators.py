@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from inspect import signature
 from typing import Any, TypeVar
 from warnings import warn
 
@@ -135,11 +134,6 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
         )
     check_params(classifier, classifier.get_params(deep=False))
     if sample_weight is not None:
-        if {"sample_weight", "fit_params"}.isdisjoint(signature(classifier.fit).parameters):
-            raise ValueError(
-                f"{type(classifier).__name__} takes no sample_weight. Leave it out, or choose "
-                "another classifier."
-            )
         (sample_weight,) = dask.compute(sample_weight)
         sample_weight = np.asarray(sample_weight)
     rows = Rows.read(classifier, X, y)

@@ -10,16 +10,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.arrays import check_training_rows, refuse_arrays
 from pairmend._utils.classifiers import label_scores, new_seed, scoring_method, seed_estimator
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import HasMethods, Interval, fit_context
 from pairmend._utils.training import (
     Target,
     all_equal,
-    check_target,
     fit_with_weights,
-    route_fit_params,
     take_present,
 )
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
@@ -145,10 +142,7 @@ class ThresholdedClassifier(MultiLabelClassifier):
         self
             Fitted classifier.
         """
-        refuse_arrays(X, f"{type(self).__name__}.fit")
-        X = check_training_rows(X)
-        target = check_target(self, X, y, min_labels=1)
-        params, row_weights = route_fit_params(self, self.estimator, X, fit_params)
+        X, target, params, row_weights = self._check_fit_input(X, y, fit_params)
         seeded = self._seeded_estimator()
         if not target.multilabel:  # the classifier itself handles rows of weight 0
             model = seeded.fit(X, target.as_given(np.arange(len(target.Y))), **params)
