@@ -1,4 +1,4 @@
-"""pairmend explain: text, figures, pages and JSON."""
+"""pairmend explain: text, pages and JSON."""
 
 import json
 from pathlib import Path
@@ -11,16 +11,12 @@ pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
 N_ROWS = 60
 
 
-def test_rows_are_explained_as_text_and_drawn(run, photos, model):
+def test_rows_are_explained_as_text(run, photos, model):
     words = ("explain", model, "new.csv", "--row")
     out = run(*words, "4", "2").out
     assert out.index("Row 4: ") < out.index("Row 2: ")
     for name in ("sea", "sun", "sand"):
         assert name in out
-    pytest.importorskip("matplotlib")
-    text = run(*words, "1").out
-    assert run(*words, "1", "--figure", "one.png").out == f"{text}wrote one.png\n"
-    assert Path("one.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("method", ["MendedClassifier", "CorrectedPairwiseClassifier"])
@@ -83,7 +79,6 @@ def test_dates_and_decimal_commas_differ_as_numbers(run, photos):
     [
         ([], "give --row N, or --html FILE or --json FILE for all rows"),
         (["--row", "99"], "99"),
-        (["--row", "1", "2", "--figure", "f.png"], "--figure draws one row"),
         (["--html", "why.html", "--name", "nowhere"], "nowhere"),
         (["--html", "why.html", "--training", "new.csv"], "training"),
     ],

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,10 @@ MAX_SHOWN = 40
 MANY_VALUES = 20
 _SUFFIXES = {b"par1": ".parquet", b"pk\x03\x04": ".xlsx", b"\x1f\x8b": ".csv.gz", b"@": ".arff"}
 """Suffix of a file by its first bytes, in lower case."""
+
+
+Columns = list[dict[str, Any]]
+"""Name, kind, distinct and missing values of each column, and remarks."""
 
 
 def split_names(words: Sequence[str] | None) -> list[str]:
@@ -112,17 +115,12 @@ def read_model(options: argparse.Namespace) -> SavedModel:
 
 
 def read_rows(
-    options: argparse.Namespace,
-    model: SavedModel,
-    keep: Collection[str] = (),
-    *,
-    labels: bool = False,
-    may_lack: bool = False,
-) -> tuple[MultiLabelData, dict[str, list[str | None]]]:
-    """Read the features that a model needs, and the texts of columns to keep.
+    options: argparse.Namespace, model: SavedModel, keep: Sequence[str] = (), labels: bool = False
+) -> tuple[MultiLabelData, dict[str, Any]]:
+    """Read the features that a model needs, and the texts of those columns to keep that exist.
 
     With `labels`, the labels are those of the model. Columns that are known not to be features
-    are left out. Columns to keep may be absent with `may_lack`.
+    are left out.
     """
     texts = [*model.text_columns(), *keep]
     tags = getattr(options, "tags", None) or (model.tags and model.tags[0])
@@ -131,11 +129,8 @@ def read_rows(
         data = _with_labels(data, model.label_names)
     else:
         data = _read(options, model.label_names if labels else (), categorical=texts)
-    if (absent := [name for name in keep if name not in data.feature_names]) and not may_lack:
-        raise ValueError(f"{data.name} has no columns named {absent}; it has {data.feature_names}")
-    kept = {
-        name: _texts(data, data.feature_names.index(name)) for name in keep if name not in absent
-    }
+    places = {name: place for place, name in enumerate(data.feature_names)}
+    kept = {name: _texts(data, places[name]) for name in keep if name in places}
     known = {*keep, *model.label_names, *model.left_out, tags} - set(model.feature_names)
     unused = [name for name in data.feature_names if name in known]
     return drop_features(data, unused) if unused else data, kept
@@ -145,10 +140,9 @@ def _with_labels(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
     """Return data with the labels of a model, of which the tags of its rows may lack some."""
     if unknown := sorted(set(data.label_names) - set(names)):
         show_note(f"{data.name}: tags without a label in the model are ignored: {unknown[:5]}")
-    places = {name: place for place, name in enumerate(data.label_names)}
-    none = np.zeros(len(data.Y), dtype=np.int64)
-    Y = [data.Y[:, places[name]] if name in places else none for name in names]
-    return replace(data, Y=np.column_stack(Y), label_names=tuple(names))
+    _, Y = data.to_pandas()
+    Y = Y.reindex(columns=list(names), fill_value=0).to_numpy()
+    return replace(data, Y=Y, label_names=tuple(names))
 
 
 def _texts(data: MultiLabelData, place: int) -> list[str | None]:
@@ -160,9 +154,7 @@ def _texts(data: MultiLabelData, place: int) -> list[str | None]:
     ]
 
 
-def read_training(
-    options: argparse.Namespace,
-) -> tuple[MultiLabelData, Any, list[dict[str, Any]]]:
+def read_training(options: argparse.Namespace) -> tuple[MultiLabelData, Any, Columns]:
     """Read data to fit; return them, X for the classifier, and a report of the columns, shown.
 
     Columns of identifiers and without values are left out.
@@ -175,8 +167,8 @@ def read_training(
         return data, X, []
     frame = X if hasattr(X, "columns") else pd.DataFrame(X, columns=list(data.feature_names))
     columns = [{**asdict(found), "remarks": note} for found, note in summarise_columns(frame)]
-    unusual = (each for each in columns if each["remarks"] or each["kind"] != "number")
-    shown = columns if len(columns) <= MAX_SHOWN else list(islice(unusual, MAX_SHOWN))
+    unusual = [each for each in columns if each["remarks"] or each["kind"] != "number"]
+    shown = columns if len(columns) <= MAX_SHOWN else unusual[:MAX_SHOWN]
     show_table(f"{len(shown)} of {counted(len(columns), 'column')}", shown, is_result=False)
     if left_out := [each["name"] for each in columns if each["kind"] in ("identifier", "empty")]:
         data = drop_features(data, left_out)

@@ -69,6 +69,8 @@ def predict(options: argparse.Namespace) -> None:
     inputs.check_output(out, options.model, options.data)
     model = inputs.read_model(options)
     data, columns = inputs.read_rows(options, model, options.keep or ())
+    if absent := set(options.keep or ()) - set(columns):
+        raise ValueError(f"{options.data} has no columns {sorted(absent)}, which --keep names")
     predicted = _predicted(model, data, predicted_scores if options.proba else predicted_labels)
     names = np.array(model.label_names, dtype=object)
     outputs: dict[str, Any] = dict(zip(names, predicted.T, strict=True))
@@ -162,22 +164,21 @@ def _cross_validate(options: argparse.Namespace) -> tuple[MultiLabelData, dict[s
 
 
 def explain(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Explain the predictions for rows as text, as a figure, or as a page."""
+    """Explain the predictions for rows as text, or as a page."""
     page, is_short = options.html, options.html is None and options.json is None
     if options.row is None and is_short:
         raise ValueError("give --row N, or --html FILE or --json FILE for all rows")
-    if options.figure is not None and len(options.row or []) != 1:
-        raise ValueError("--figure draws one row; give --row N with one number")
     model, keep = inputs.read_model(options), [] if options.name is None else [options.name]
     data, names = inputs.read_rows(options, model, keep)
-    n_rows = len(data.Y)
-    rows = list(range(n_rows)) if options.row is None else list(dict.fromkeys(options.row))
+    if names.keys() != {*keep}:
+        raise ValueError(f"{options.data} has no column {options.name!r}, which --name names")
+    rows = list(range(len(data.Y))) if options.row is None else list(dict.fromkeys(options.row))
     if page is not None and len(rows) > MOST_ROWS:
-        raise ValueError(f"{n_rows:,} rows, but a page has at most {MOST_ROWS:,}; choose: --row N")
+        raise ValueError(f"a page has at most {MOST_ROWS:,} rows; choose some: --row N ...")
     training, known = None, dict[str, Any]()
     if options.training is not None:
         given = argparse.Namespace(**{**vars(options), "data": options.training})
-        training, known = inputs.read_rows(given, model, keep, may_lack=True)
+        training, known = inputs.read_rows(given, model, keep)
     explained = model.explain(
         replace(data, X=data.X[rows], Y=data.Y[rows]),
         training=training,
@@ -190,12 +191,6 @@ def explain(options: argparse.Namespace) -> list[dict[str, Any]]:
         show_status(f"wrote {page}: {len(rows)} rows")
     elif options.row is not None:
         show_text("\n\n".join(each.text() for each in explained))
-    if options.figure is not None:
-        from pairmend.plots import plot_explanation  # matplotlib is not needed otherwise
-
-        with replaced(options.figure) as temporary:
-            plot_explanation(explained[0]).savefig(temporary)
-        show_status(f"wrote {options.figure}")
     return [asdict(each) for each in explained]
 
 

@@ -11,17 +11,10 @@ from typing import Any
 from pairmend._utils.text import counted
 from pairmend.cli.inputs import data_file, limits_of, split_names
 from pairmend.cli.output import progress, show_note, show_status, show_table, show_text
-from pairmend.study import (
-    FailedTasksWarning,
-    Study,
-    check_study,
-    load_study,
-    plan_study,
-    read_study,
-)
+from pairmend.study import FailedTasksWarning, Study, check_study, load_study, plan_study
 from pairmend.study.plan import changed_sets
 from pairmend.study.run import Step, reason_not_to_run, run_study
-from pairmend.study.store import require_extra
+from pairmend.study.store import read_study, require_extra
 
 
 def study(options: argparse.Namespace) -> dict[str, Any]:
