@@ -125,20 +125,6 @@ def test_signed_rank_is_that_of_a_slow_loop_and_of_its_posterior(rng):
         signed_rank_posterior(losses)
 
 
-@pytest.mark.parametrize(("n_sets", "rope"), [(4, 0.01), (15, 0.05)])
-def test_signed_rank_is_that_of_baycomp(rng, n_sets, rope):
-    baycomp = pytest.importorskip("baycomp")
-    losses = rng.normal([0.3, 0.32, 0.36], 0.05, size=(n_sets, 3))
-    found = bayesian_signed_rank(losses, rope=rope, n_samples=20_000)
-    for (first, second), row in found.iterrows():
-        reference = baycomp.SignedRankTest.probs(
-            1 - losses[:, first], 1 - losses[:, second], rope, nsamples=20_000, random_state=1
-        )
-        # two independent samples
-        tolerance = np.sqrt(2) * monte_carlo_error(20_000)
-        np.testing.assert_allclose(row[PROBABILITIES].tolist(), reference, atol=tolerance)
-
-
 @pytest.mark.parametrize("n_sets", [2, 10])
 @pytest.mark.parametrize("strength", [0.5, 2.0])
 def test_probabilities_of_an_algorithm_that_always_wins_have_a_closed_form(n_sets, strength):

@@ -54,23 +54,6 @@ def test_invalid_tables_are_refused(function, losses, message):
         function(losses)
 
 
-@pytest.mark.parametrize(
-    ("name", "algorithms", "sets"),
-    [
-        ("friedman", 3, 2), ("nemenyi", 2, 2), ("wilcoxon", 2, 2),
-        ("bootstrap_intervals", 2, 2), ("average_ranks", 1, 1),
-    ],
-)  # fmt: skip
-def test_minimum_size_of_a_table(name, algorithms, sets):
-    function = FUNCTIONS[name]
-    function(GOOD.iloc[:sets, :algorithms])
-    needed = f"at least {sets} set\\(s\\), a row each, and {algorithms} algorithm"
-    with pytest.raises(ValueError, match=needed):
-        function(GOOD.iloc[:sets, : algorithms - 1])
-    with pytest.raises(ValueError, match=needed):
-        function(GOOD.iloc[: sets - 1, :algorithms])
-
-
 @every_function
 @pytest.mark.parametrize(
     "given",

@@ -12,7 +12,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import odd_classifiers
 from pairmend.cli import main
-from pairmend.study import FailedTasksWarning, Study, load_study, plan_study, read_study, run_study
+from pairmend.study import Study, load_study, plan_study, read_study, run_study
 from pairmend.study.plan import files_of, versions
 
 pytestmark = pytest.mark.usefixtures("in_process", "no_report")
@@ -226,17 +226,6 @@ def test_sets_algorithms_and_repeats_may_be_added(study, sets, algorithms, tmp_p
     pd.testing.assert_frame_equal(rows, run_study(larger))
     run_study(small, tmp_path)  # a part of it runs nothing and removes nothing
     assert read_study(tmp_path).definition == larger.definition() | {"repeats": 2}
-
-
-def test_algorithms_without_results_may_change(sets, tmp_path):
-    (tmp_path / "marker").touch()
-    bad = {"A": odd_classifiers.Frequent(), "B": odd_classifiers.Failing(str(tmp_path / "marker"))}
-    with pytest.warns(FailedTasksWarning):
-        run_study(Study(sets, bad, folds=2), tmp_path / "out")
-    good = {**bad, "B": odd_classifiers.Failing("nowhere")}
-    assert len(run_study(Study(sets, good, folds=2), tmp_path / "out")) == 32
-    with pytest.raises(ValueError, match="algorithms.B.params.while_exists was 'nowhere'"):
-        run_study(Study(sets, bad, folds=2), tmp_path / "out")
 
 
 def test_other_versions_of_packages_are_refused_if_tasks_are_left(study, tmp_path, monkeypatch):

@@ -126,11 +126,3 @@ def test_workers_with_other_versions_are_refused(study):
     old = {"tcp://10.0.0.1:1": versions(), "tcp://10.0.0.2:1": {**versions(), "numpy": "0.0.1"}}
     with pytest.raises(RuntimeError, match=r"10.0.0.2:1 has other versions of numpy"):
         run_study(study, dask=SimpleNamespace(run=lambda function: old))
-
-
-def test_without_dask_the_message_names_the_extra(study, monkeypatch):
-    monkeypatch.setattr(
-        "pairmend.study.store.find_spec", lambda name: None if name[0] == "d" else name
-    )
-    with pytest.raises(ImportError, match=r"pip install 'pairmend\[dask\]'"):
-        run_study(study, dask="tcp://127.0.0.1:9")

@@ -3,7 +3,6 @@
 import importlib.util
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from pairmend.datasets import load, make_hypercubes, save_file
+from pairmend.datasets import load, save_file
 from pairmend.study import Study, load_study
 from pairmend.study.execution import shared_fits
 from pairmend.study.sources import Source, as_data, data_hash, open_cached_set, put_into_cache
@@ -90,15 +89,6 @@ def test_the_examples_of_the_documentation_are_valid(page, tmp_path):
     assert len(algorithms) == 2
     if page == "study.md":
         assert algorithms["one-vs-rest"].param_grid == {"estimator__C": [0.1, 1, 10]}
-
-
-def test_a_parameter_may_be_a_list_of_steps(tmp_path):
-    fill = '["fill", { class = "sklearn.impute.SimpleImputer" }]'
-    last = '["last", { class = "sklearn.dummy.DummyClassifier" }]'
-    pipeline = MINIMAL.replace("pairmend.PairwiseClassifier", "sklearn.pipeline.Pipeline")
-    (tmp_path / "ours.toml").write_text(f"{pipeline}params = {{ steps = [{fill}, {last}] }}\n")
-    (name, step), _ = load_study(tmp_path / "ours.toml").algorithms["A"].steps
-    assert (name, type(step).__name__) == ("fill", "SimpleImputer")
 
 
 @pytest.mark.parametrize(
@@ -268,21 +258,3 @@ def test_sets_are_read_from_the_cache_as_written(kind, mapped, tmp_path):
         toarray = getattr(again, "toarray", lambda: again)
         np.testing.assert_array_equal(toarray(), shapes()["dense"][0])
         assert isinstance(again.data if kind == "sparse" else again, np.memmap) == mapped
-
-
-def test_the_hash_depends_on_every_part():
-    X, Y = shapes()["dense"]
-    given = [(X, Y), (X + 1e-12, Y), (X, 1 - Y), (X[::-1], Y)]
-    hashes = [data_hash(as_data(each)) for each in [*given, *list(shapes().values())[1:]]]
-    assert len(set(hashes)) == len(hashes)
-    wide = sparse.csr_array(X)
-    wide.indices = wide.indices.astype(np.int64)
-    assert data_hash(as_data((wide, Y))) == data_hash(as_data(shapes()["sparse"]))
-
-
-@pytest.mark.parametrize("kind", [sparse.csc_array, sparse.coo_array, sparse.csr_matrix])
-def test_sparse_data_of_any_format_become_csr(kind):
-    data = make_hypercubes(n_samples=30, random_state=0)  # as many rows as features
-    again = as_data(replace(data, X=kind(data.X)))
-    assert again.X.format == "csr"
-    np.testing.assert_array_equal(again.X.toarray(), data.X)

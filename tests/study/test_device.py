@@ -3,7 +3,6 @@
 from typing import ClassVar
 
 import numpy as np
-import pytest
 from scipy import sparse
 from sklearn import get_config
 
@@ -12,7 +11,7 @@ from array_libraries import Library
 from in_process import performed_in_process
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
 from pairmend.baselines import MLkNN
-from pairmend.study import FailedTasksWarning, Study, run_study
+from pairmend.study import Study, run_study
 
 
 def small_study(small_set, device):
@@ -33,12 +32,6 @@ def test_losses_are_those_of_the_processors(small_set, tmp_path):
         losses = results.sort_values(["algorithm", "fold"])
         found.append(losses["value"].to_numpy())
     np.testing.assert_array_equal(*found)
-
-
-def test_a_missing_device_is_a_failed_task(small_set, tmp_path):
-    Library("torch")
-    with pytest.warns(FailedTasksWarning, match="nowhere"), performed_in_process():
-        run_study(small_study(small_set, "nowhere"), tmp_path / "out")
 
 
 class Rows(odd_classifiers.Frequent):

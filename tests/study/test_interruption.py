@@ -22,7 +22,6 @@ from study_kills import (
     check_equal,
     environment,
     kill,
-    killed_and_resumed,
     n_finished,
     start,
     wait_for,
@@ -46,7 +45,6 @@ def whole(study_file, tmp_path_factory):
     return folder
 
 
-KILLED = f"exit code {signal.SIGTERM:d}" if sys.platform == "win32" else "Killed"
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc of Linux")
 
 
@@ -65,13 +63,6 @@ def test_a_study_continues_after_its_main_process_was_killed(
     check_equal(out, whole)
     runs = read_study(out).runs
     assert list(runs.ended != "") == [False] * (len(runs) - 1) + [True]
-
-
-@needs_proc
-def test_a_study_continues_after_all_its_processes_were_killed(
-    study_file, whole, tmp_path, in_process
-):
-    killed_and_resumed(study_file, tmp_path / "out", whole, random.Random(0), "group")
 
 
 @needs_proc
@@ -110,69 +101,25 @@ def test_killed_workers_are_replaced(study_file, whole, tmp_path):
     check_equal(out, whole)
 
 
-@pytest.fixture
-def attempts(monkeypatch):
-    """Set the number of worker processes that a batch may kill, to start fewer of them."""
-    return lambda number: monkeypatch.setattr("pairmend.study.workers.ATTEMPTS", number)
-
-
-def test_a_batch_that_kills_its_worker_is_repeated_and_fails_alone(odd_set, tmp_path, attempts):
-    attempts(2)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_batch_that_kills_its_worker_is_repeated_and_fails_alone(odd_set, tmp_path, monkeypatch):
+    """Also if the worker exits, or leaves child processes, which sleep longer than the test."""
+    monkeypatch.setattr("pairmend.study.workers.ATTEMPTS", 2)  # to start fewer workers
     algorithms = {
         "ok": odd_classifiers.Frequent(),
         "once": odd_classifiers.Deadly(str(tmp_path / "x")),
         "deadly": odd_classifiers.Deadly(n_rows=39),
-    }
-    study = Study(odd_set, algorithms, folds=2)
-    with pytest.warns(FailedTasksWarning, match=f"1 of 6 tasks failed.*died 2 times: {KILLED}"):
-        rows = run_study(study)
-    assert rows.groupby("algorithm").size().to_dict() == {"ok": 8, "once": 8, "deadly": 4}
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_workers_that_exit_or_leave_child_processes_are_replaced(odd_set, tmp_path, attempts):
-    attempts(1)
-    algorithms = {
-        "ok": odd_classifiers.Frequent(),
         "exits": odd_classifiers.Odd("exits at once", n_rows=39),
         "forks": odd_classifiers.Odd("forks and dies", n_rows=39),
     }
-    started = time.monotonic()
-    with pytest.warns(FailedTasksWarning, match="2 of 6 tasks failed"):
-        rows = run_study(Study(odd_set, algorithms, folds=2), tmp_path)
-    assert time.monotonic() - started < 900, "it waited for the children, which sleep longer"
-    assert rows.groupby("algorithm").size().to_dict() == {"ok": 8, "exits": 4, "forks": 4}
-    failed = read_study(tmp_path).tasks.query("status == 'failed'").set_index("algorithm").error
-    assert "died 1 times: exit code 0" in failed["exits"]
-    assert "died 1 times: Killed" in failed["forks"]
-
-
-def test_a_second_process_on_the_same_folder_is_refused(study_file, sets, tmp_path, in_process):
-    out, ended = tmp_path / "out", []
-
-    def run_second(step):
-        if step.outcome is not None and not ended:
-            command = [
-                sys.executable,
-                "-m",
-                "pairmend",
-                "study",
-                str(study_file),
-                "--out",
-                str(out),
-            ]
-            ended.append(
-                subprocess.run(
-                    command, env=environment(), capture_output=True, text=True, check=False
-                )
-            )
-
-    rows = run_study(
-        Study(sets, {"A": odd_classifiers.Frequent()}, folds=2), out, progress=run_second
-    )
-    assert ended[0].returncode == 2
-    assert f"another process runs a study in {out}" in ended[0].stderr
-    assert len(rows) == 16
+    with pytest.warns(FailedTasksWarning, match="3 of 10 tasks failed"):
+        rows = run_study(Study(odd_set, algorithms, folds=2), tmp_path / "out")
+    sizes = {"ok": 8, "once": 8, "deadly": 4, "exits": 4, "forks": 4}
+    assert rows.groupby("algorithm").size().to_dict() == sizes
+    failed = read_study(tmp_path / "out").tasks.query("status == 'failed'")
+    errors = failed.set_index("algorithm").error
+    for name, cause in {"deadly": "Killed", "forks": "Killed", "exits": "exit code 0"}.items():
+        assert f"died 2 times: {cause}" in errors[name]
 
 
 @pytest.fixture
@@ -215,13 +162,6 @@ def test_a_full_disk_is_an_error_and_earlier_results_are_kept(
     )
 
 
-def test_a_disk_that_is_full_before_the_first_task_is_an_error(tiny_disk):
-    X = np.random.RandomState(0).uniform(size=(2000, 100))
-    study = Study({"large": (X, X[:, :3] > 0.5)}, {"A": odd_classifiers.Frequent()}, folds=2)
-    with pytest.raises(OSError, match="No space left"):
-        run_study(study, tiny_disk / "out")
-
-
 def test_scripts_need_no_guard_and_may_define_classifiers(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
@@ -233,14 +173,8 @@ def test_scripts_need_no_guard_and_may_define_classifiers(tmp_path):
         "rows = run_study(Study(['simplehc'], {'A': Mine()}, criteria, folds=2))\n"
         "print(rows.value.tolist())\n"
     )
-    ended = subprocess.run(
-        [sys.executable, str(script)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    command, env = [sys.executable, str(script)], environment()
+    ended = subprocess.run(command, env=env, capture_output=True, text=True, timeout=100)
     assert ended.stdout == "[0.5, 0.5]\n", ended.stderr
 
 
@@ -261,12 +195,6 @@ def test_a_task_over_the_time_limit_fails_and_its_worker_is_replaced(odd_set, tm
     }  # fmt: skip
     failed = read_study(tmp_path).tasks.query("status == 'failed'")
     assert set(failed.algorithm) == {"hangs", "predicts for ever"}
-
-
-def test_a_classifier_that_cannot_be_pickled_is_an_error(sets):
-    lock = odd_classifiers.Frequent(seconds=threading.Lock())
-    with pytest.raises(TypeError, match="cannot pickle"):
-        run_study(Study(sets, {"A": lock}, folds=2))
 
 
 def test_results_do_not_depend_on_worker_processes(sets, algorithms, tmp_path, request):

@@ -1,8 +1,6 @@
 import shutil
 import sqlite3
-import threading
 from contextlib import closing
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,9 +13,9 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 import odd_classifiers
+from pairmend import CorrectedPairwiseClassifier
 from pairmend.metrics import LOSSES
 from pairmend.study import (
-    CRITERIA,
     Criterion,
     FailedTasksWarning,
     Study,
@@ -25,7 +23,8 @@ from pairmend.study import (
     read_study,
     run_study,
 )
-from pairmend.study.execution import seed_of
+from pairmend.study.execution import Task, batches_of, perform, seed_of
+from pairmend.study.sources import CachedSet
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -86,18 +85,6 @@ def test_classifiers_and_metrics_of_other_libraries(sets):
     assert again.value.tolist() == rows[rows.set == "one"].value.tolist()
 
 
-def test_finished_tasks_are_not_run_again(study, tmp_path):
-    rows = run_study(study, tmp_path)
-    first = read_study(tmp_path)
-    pd.testing.assert_frame_equal(rows, first.results)
-    steps = []
-    pd.testing.assert_frame_equal(run_study(study, tmp_path, progress=steps.append), rows)
-    assert all(step.outcome is None for step in steps)
-    second = read_study(tmp_path)
-    pd.testing.assert_frame_equal(second.tasks, first.tasks)
-    assert len(second.runs) == 2
-
-
 def test_a_record_has_definition_tasks_sets_and_runs(study, tmp_path):
     run_study(study, tmp_path)
     record = read_study(tmp_path)
@@ -127,31 +114,18 @@ def test_a_set_that_cannot_be_read_does_not_stop_the_others(sets, algorithms, tm
     assert set(rows.set) == set(sets)
 
 
-def test_a_metric_that_is_not_finite_is_a_failed_task(sets, algorithms):
-    nothing = {"nothing": Criterion(lambda truth, predicted: float("nan"), "nothing")}
-    with pytest.warns(FailedTasksWarning, match="nothing is nan, expected a finite number"):
-        assert run_study(Study(sets, algorithms, nothing, folds=2)).empty
-
-
-def test_an_empty_results_file_is_filled(study, tmp_path):
-    (tmp_path / "study.sqlite").touch()
-    with pytest.raises(ValueError, match="is empty: the run was interrupted"):
-        read_study(tmp_path)
-    assert len(run_study(study, tmp_path)) == 72
-
-
-@pytest.mark.parametrize("contents", [b"not a database, but a text", None])
-def test_other_files_named_study_sqlite_are_refused(study, tmp_path, contents):
+def test_other_files_named_study_sqlite_are_refused(study, tmp_path):
     path = tmp_path / "study.sqlite"
-    if contents is None:
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("CREATE TABLE other (x)")
-        contents = path.read_bytes()
-    path.write_bytes(contents)
-    for use in (run_study, plan_study):
-        with pytest.raises(ValueError, match="study.sqlite cannot be read as a study"):
-            use(study, tmp_path)
-    assert path.read_bytes() == contents
+    for contents in (b"", b"not a database, but a text"):
+        path.write_bytes(contents)
+        if not contents:
+            with closing(sqlite3.connect(path)) as connection:
+                connection.execute("CREATE TABLE other (x)")
+            contents = path.read_bytes()
+        for use in (run_study, plan_study):
+            with pytest.raises(ValueError, match="study.sqlite cannot be read as a study"):
+                use(study, tmp_path)
+        assert path.read_bytes() == contents
 
 
 def test_a_second_run_in_the_same_folder_is_refused(study, tmp_path):
@@ -192,29 +166,6 @@ def test_invalid_predictions_and_exits_are_failed_tasks(sets, kind, message):
         assert run_study(study).empty
 
 
-def test_a_classifier_may_change_the_working_directory(sets, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rows = run_study(Study(sets, {"A": odd_classifiers.Odd("moves")}, folds=2), "out")
-    assert len(rows) == 16
-    assert (tmp_path / "out" / "study.sqlite").is_file()
-
-
-def test_warnings_of_classifiers_are_stored(sets, tmp_path):
-    run_study(Study(sets, {"A": odd_classifiers.Odd("warns")}, folds=2), tmp_path)
-    assert set(read_study(tmp_path).tasks.warnings) == {"UserWarning: take care"}
-
-
-def test_a_metric_that_modifies_its_arguments_does_not_change_others(sets, algorithms):
-    def modifying(truth, predicted):
-        truth[:], predicted[:] = 0, 0
-        return 0.0
-
-    alone = run_study(Study(sets, algorithms, ["hamming"], folds=2))
-    criteria = {"modifying": Criterion(modifying, "modifying"), "hamming": CRITERIA["hamming"]}
-    rows = run_study(Study(sets, algorithms, criteria, folds=2))
-    assert rows[rows.criterion == "hamming"].value.tolist() == alone.value.tolist()
-
-
 def test_a_journal_left_by_a_killed_writer_is_rolled_back(study, tmp_path):
     rows = run_study(study, tmp_path / "out")
     (tmp_path / "copy").mkdir()
@@ -228,24 +179,32 @@ def test_a_journal_left_by_a_killed_writer_is_rolled_back(study, tmp_path):
     pd.testing.assert_frame_equal(read_study(tmp_path / "copy").results, rows)
 
 
-def test_a_process_that_reads_does_not_end_the_study(study, tmp_path, monkeypatch):
-    connect, connections = sqlite3.connect, []
-    # Its default of 5 s would be too short, and is long to wait for.
-    short = partial(connect, timeout=0.2)
-    monkeypatch.setattr("pairmend.study.store.sqlite3.connect", short)
-
-    def hold(step):
-        if step.n_done == 2:
-            connections.append(connect(tmp_path / "study.sqlite", check_same_thread=False))
-            connections[0].execute("BEGIN")
-            connections[0].execute("SELECT count(*) FROM tasks").fetchone()
-            threading.Timer(1, connections[0].rollback).start()
-
-    assert len(run_study(study, tmp_path, progress=hold)) == 72
-    connections[0].close()
+def test_finished_tasks_are_left_out(study):
+    done = {Task("one", 0, 1, "FCM"), Task("one", 0, 2, "LPW")}
+    left = list(batches_of(study, "one", done))
+    assert not done & {task for batch in left for task in batch.tasks}
+    # The name of the fit does not depend on which tasks are left.
+    alone = [b.fitted_by for b in left if [task.algorithm for task in b.tasks] == ["FCM-O"]]
+    assert alone == ["FCM"]
 
 
-@pytest.mark.parametrize("jobs", [0, "2", 1.5])
-def test_jobs_must_be_a_positive_whole_number(study, jobs):
-    with pytest.raises(ValueError, match="jobs must be a whole number"):
-        run_study(study, jobs=jobs)
+def test_algorithms_that_differ_in_prediction_parameters_share_a_fit(sets):
+    variants = {
+        "FCM": CorrectedPairwiseClassifier(odd_classifiers.Counting()),
+        "FCM-W": CorrectedPairwiseClassifier(odd_classifiers.Counting(), balance="labels"),
+        "FCM-O": CorrectedPairwiseClassifier(odd_classifiers.Counting(), overlap=0.5),
+    }
+    X, Y = sets["one"]
+    data = CachedSet(X, Y, np.arange(len(Y))[:, np.newaxis] % 2)
+
+    def outcomes(algorithms):
+        study = Study({"one": (X, Y)}, algorithms, folds=2)
+        batches = batches_of(study, "one", set())
+        return {o.task: o.values for batch in batches for o in perform(study, batch, data)}
+
+    odd_classifiers.Counting.fits = 0
+    together = outcomes(variants)
+    assert odd_classifiers.Counting.fits == 2 * 6  # folds x pairs, once
+    for name, model in variants.items():
+        alone = outcomes({name: model})
+        assert alone == {task: together[task] for task in together if task.algorithm == name}

@@ -10,9 +10,10 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,25 +43,16 @@ class Task(NamedTuple):
     algorithm: str
 
 
-@dataclass(frozen=True)
-class Batch:
-    """The tasks of a fold that share a fit, which has the name of the first algorithm with it."""
+class Batch(NamedTuple):
+    """Tasks of a fold that share a fit and a seed; the fit has the name of an algorithm."""
 
-    set: str
-    repeat: int
-    fold: int
-    algorithms: tuple[str, ...]
+    tasks: tuple[Task, ...]
     fitted_by: str
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """The tasks, one for each algorithm."""
-        return tuple(Task(self.set, self.repeat, self.fold, name) for name in self.algorithms)
+    seed: int
 
     def without(self, done: Set[Task]) -> "Batch":
         """Return the batch without tasks that are done."""
-        left = tuple(task.algorithm for task in self.tasks if task not in done)
-        return replace(self, algorithms=left)
+        return self._replace(tasks=tuple(task for task in self.tasks if task not in done))
 
 
 class Predictions(NamedTuple):
@@ -115,13 +107,12 @@ class Outcome:
 
 def batches_of(study: Study, name: str, done: Set[Task]) -> Iterator[Batch]:
     """Yield the batches of one set that are not done."""
-    fits = shared_fits(study.algorithms)
-    for repeat in range(study.repeats):
-        for fold in range(study.folds):
-            for algorithms in fits:
-                batch = Batch(name, repeat, fold, algorithms, algorithms[0]).without(done)
-                if batch.algorithms:
-                    yield batch
+    for repeat, fold in product(range(study.repeats), range(study.folds)):
+        seed = seed_of(study.seed, name, repeat, fold)  # which algorithms that share a fit share
+        for algorithms in shared_fits(study.algorithms):
+            tasks = tuple(Task(name, repeat, fold, algorithm) for algorithm in algorithms)
+            if (batch := Batch(tasks, algorithms[0], seed).without(done)).tasks:
+                yield batch
 
 
 def shared_fits(algorithms: Mapping[str, Any]) -> list[tuple[str, ...]]:
@@ -161,9 +152,10 @@ def folds_of(study: Study, name: str, Y: IntArray) -> IntArray:
 
 def perform(study: Study, batch: Batch, data: CachedSet) -> Iterator[Outcome]:
     """Fit once, then yield the outcome of each algorithm; failures are outcomes."""
-    tested = data.fold_of[:, batch.repeat] == batch.fold
+    (task, *_), seed = batch.tasks, batch.seed
+    tested = data.fold_of[:, task.repeat] == task.fold
     train, test = np.flatnonzero(~tested), np.flatnonzero(tested)
-    first, seed = study.algorithms[batch.algorithms[0]], _fold_seed(study, batch)
+    first = study.algorithms[task.algorithm]
     with _measured(study, first, seed) as fit:
         rows, target = fit.moved(take_rows(data.X, train)), data.Y[train]
         started = time.perf_counter()
@@ -202,33 +194,23 @@ def perform(study: Study, batch: Batch, data: CachedSet) -> Iterator[Outcome]:
             "chosen": as_text(describe(chosen)) if isinstance(chosen, dict) else "",
         }
         kept = stored if values and study.predictions != "none" else None
-        yield _outcome(study, batch, task, row, values, kept)
+        yield _outcome(batch, task, row, values, kept)
 
 
-def failures(study: Study, batch: Batch, error: Exception) -> Iterator[Outcome]:
+def failures(batch: Batch, error: Exception) -> Iterator[Outcome]:
     """Yield failed outcomes for all tasks of a batch."""
     row = dict.fromkeys(("fit_seconds", "predict_seconds", "peak_bytes"))
     row |= {"warnings": "", "chosen": "", **failure_of(error)}
     for task in batch.tasks:
-        yield _outcome(study, batch, task, row, {}, None)
+        yield _outcome(batch, task, row, {}, None)
 
 
 def _outcome(
-    study: Study,
-    batch: Batch,
-    task: Task,
-    row: dict[str, Any],
-    values: dict[str, float],
-    predictions: Predictions | None,
+    batch: Batch, task: Task, row: Any, values: dict[str, float], kept: Predictions | None
 ) -> Outcome:
-    known = {"status": "failed" if row["error"] else "done", "seed": _fold_seed(study, batch)}
-    known |= {"fitted_by": batch.fitted_by, "finished": now()}
-    return Outcome(task, {**task._asdict(), **known, **row}, values, predictions)
-
-
-def _fold_seed(study: Study, batch: Batch) -> int:
-    """Return the seed of a fold's classifiers, which algorithms that share a fit must share."""
-    return seed_of(study.seed, batch.set, batch.repeat, batch.fold)
+    known = {"status": "failed" if row["error"] else "done", "seed": batch.seed}
+    known |= {"fitted_by": batch.fitted_by, "finished": now(), **task._asdict()}
+    return Outcome(task, {**known, **row}, values, kept)
 
 
 def _scores(study: Study, model: Any, rows: Any, n_labels: int) -> Any:

@@ -147,7 +147,7 @@ def _planned(
     return {
         "name": name,
         "missing": "" if not left or (download and can_be_downloaded) else missing,
-        "done": n_tasks - sum(len(batch.algorithms) for batch in left),
+        "done": n_tasks - sum(len(batch.tasks) for batch in left),
         "tasks": n_tasks,
         "fits": len(left),
     }

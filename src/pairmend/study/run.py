@@ -303,7 +303,7 @@ class _Run:
                         raise ValueError(f"{name} has the shape {data.Y.shape}, which is too small")
                     found, fold_of = _facts(study, name, data), folds_of(study, name, data.Y)
                 except Exception as error:  # one broken set must not stop the others
-                    failed += [each for batch in batches for each in failures(study, batch, error)]
+                    failed += [each for batch in batches for each in failures(batch, error)]
                     continue
                 if name in with_results and found["sha256"] != sha256[name]:
                     raise ValueError(
@@ -336,14 +336,14 @@ class _Run:
 
         def hopeful() -> Iterator[Job]:
             for batch, file in jobs:
-                failing = [n for n in batch.algorithms if n_failed[batch.set, n] >= MOST_FAILURES]
-                skipped.append(replace(batch, algorithms=tuple(failing)))
-                if (rest := batch.without(set(skipped[-1].tasks))).algorithms:
+                failing = {t for t in batch.tasks if n_failed[t.set, t.algorithm] >= MOST_FAILURES}
+                skipped.append(batch.without(set(batch.tasks) - failing))
+                if (rest := batch.without(failing)).tasks:
                     yield Job(rest, file)
 
         # Workers read sets from the cache, so they are not sent with the study.
         study = replace(self.study, sets=dict.fromkeys(self.study.sets, Source({})))
-        not_tried = (each for batch in skipped for each in failures(study, batch, NOT_TRIED))
+        not_tried = (each for batch in skipped for each in failures(batch, NOT_TRIED))
         with closing(perform(study, hopeful())) as outcomes:  # ends workers, also by an error
             for n_new, outcome in enumerate(chain(failed, outcomes, not_tried), 1):
                 self.store.add(outcome, run)

@@ -291,14 +291,11 @@ def read_study(folder: str | Path, metrics: Iterable[str] | None = None) -> Stud
     hamming            0.4
     jaccard_samples    0.3
     """
-    path = Path(folder) / FILE
-    if not path.is_file():
+    record = read_record(Path(folder), metrics)
+    if record is None:
         raise FileNotFoundError(
             f"there is no study in {folder}: expected a file {FILE}, which 'pairmend study' writes"
         )
-    record = read_record(Path(folder), metrics)
-    if record is None:
-        raise ValueError(f"{path} is empty: the run was interrupted before it began")
     return record
 
 

@@ -19,7 +19,6 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -127,7 +126,7 @@ def _outcomes(
                     if type(error).__name__ == "KilledWorker" and job not in killed:
                         killed.append(job)
                     else:
-                        yield from failures(study, job.batch, error)
+                        yield from failures(job.batch, error)
 
 
 class _Pool:
@@ -150,11 +149,11 @@ class _Pool:
         """Perform a job in the worker of this thread, which is started and replaced."""
         found: list[Outcome] = []
         batch, n_deaths = job.batch, 0
-        while batch.algorithms:
+        while batch.tasks:
             worker = self._worker()
             try:
                 worker.send(Job(batch, job.file))
-                for _ in batch.algorithms:
+                for _ in batch.tasks:
                     found.append(worker.receive(self.study.time_limit))
                     batch = batch.without({found[-1].task})
             except EOFError:
@@ -166,14 +165,14 @@ class _Pool:
                     break
                 if not worker.ready and code > 0:
                     raise RuntimeError(f"a worker process could not start: {cause}") from None
-                failed = replace(batch, algorithms=batch.algorithms[:1]) if worker.late else batch
+                failed = batch._replace(tasks=batch.tasks[:1]) if worker.late else batch
                 n_deaths += not worker.late
                 if worker.late:
                     error = TimeoutError(f"the time limit of {limit:g} seconds was exceeded")
                 elif n_deaths == ATTEMPTS:
                     error = RuntimeError(f"the worker process died {ATTEMPTS} times: {cause}")
                 if error:
-                    found += failures(self.study, failed, error)
+                    found += failures(failed, error)
                     batch = batch.without(set(failed.tasks))
         return found
 
