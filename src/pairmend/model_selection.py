@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils import check_random_state
 from sklearn.utils.parallel import delayed
 
 from pairmend._utils.arrays import take_rows
@@ -19,7 +19,7 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, 
 __all__ = ["MultilabelStratifiedKFold"]
 
 
-class MultilabelStratifiedKFold(BaseCrossValidator):
+class MultilabelStratifiedKFold(KFold):
     """Stratified k-fold cross-validation of label indicators, with scikit-learn's interface.
 
     Rows are always shuffled.
@@ -59,70 +59,16 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
     def __init__(
         self, n_splits: int = 5, *, random_state: int | np.random.RandomState | None = None
     ) -> None:
-        self.n_splits = n_splits
-        self.random_state = random_state
+        super().__init__(n_splits, shuffle=True, random_state=random_state)
 
-    def split(
-        self, X: MatrixLike, y: TargetLike, groups: Any = None
-    ) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the row numbers of the training and the test part of each split.
-
-        Parameters
-        ----------
-        X : array-like with n_samples rows
-            Features; only their number of rows is used.
-        y : array-like, frame or sparse matrix of shape (n_samples, n_labels)
-            Label indicators.
-        groups : object, default=None
-            Ignored; scikit-learn passes it.
-
-        Yields
-        ------
-        train, test : ndarray of int
-            Row numbers, ascending.
-
-        Examples
-        --------
-        >>> cv = MultilabelStratifiedKFold(2, random_state=0)
-        >>> [test.tolist() for _, test in cv.split(np.zeros((4, 1)), [[1], [0], [1], [0]])]
-        [[0, 3], [1, 2]]
-        """
-        check_consistent_length(X, y)
-        Y, n_folds = check_indicators(y), self.n_splits
-        if not isinstance(n_folds, Integral) or n_folds < 2:
-            raise ValueError(
-                f"The number of folds must be a whole number of at least 2, got {n_folds!r}."
-            )
-        if n_folds > len(Y):
-            raise ValueError(
-                f"{n_folds} folds need at least as many samples, got {len(Y)}. Pass fewer folds or "
-                "more samples."
-            )
-        fold_of = _assign_rows(Y, n_folds, check_random_state(self.random_state))
-        _fill_gaps(Y, fold_of, n_folds)
-        for number in range(n_folds):
-            inside = fold_of == number
-            yield np.flatnonzero(~inside), np.flatnonzero(inside)
-
-    def get_n_splits(self, X: MatrixLike = None, y: TargetLike = None, groups: Any = None) -> int:
-        """Return the number of splits.
-
-        Parameters
-        ----------
-        X, y, groups : object, default=None
-            Ignored; scikit-learn passes them.
-
-        Returns
-        -------
-        int
-            Number of splits.
-
-        Examples
-        --------
-        >>> MultilabelStratifiedKFold(3).get_n_splits()
-        3
-        """
-        return self.n_splits
+    def _iter_test_masks(
+        self, X: MatrixLike = None, y: TargetLike = None, groups: Any = None
+    ) -> Iterator[BoolArray]:
+        """Yield the masks of the folds; `split` of scikit-learn checks sizes, and calls it."""
+        Y = check_indicators(y)
+        fold_of = _assign_rows(Y, self.n_splits, check_random_state(self.random_state))
+        _fill_gaps(Y, fold_of, self.n_splits)
+        return (fold_of == number for number in range(self.n_splits))
 
 
 def _assign_rows(Y: BoolArray, n_folds: int, rng: np.random.RandomState) -> IntArray:

@@ -132,9 +132,9 @@ def test_seeds_and_forms_of_indicators():
         ([0, 1, 1], 2, r"has the shape \(3,\); expected label indicators"),
         ([[0, 2], [1, 0]], 2, "must hold 0 and 1 only"),
         ([[0, np.nan], [1, 0]], 2, "contains NaN"),
-        ([[0, 1], [1, 0]], 3, "3 folds need at least as many samples, got 2"),
-        ([[0, 1], [1, 0]], 1, "number of folds must be a whole number of at least 2, got 1"),
-        ([[0, 1], [1, 0]], 2.0, "number of folds must be a whole number of at least 2, got 2.0"),
+        ([[0, 1], [1, 0]], 3, "n_splits=3 greater than the number of samples: n_samples=2"),
+        ([[0, 1], [1, 0]], 1, "n_splits=2 or more, got n_splits=1"),
+        ([[0, 1], [1, 0]], 2.0, "number of folds must be of Integral type"),
     ],
 )
 def test_invalid_arguments_of_the_splitter_raise(Y, n_folds, message):

@@ -43,6 +43,9 @@ def is_auto(value: Any) -> bool:
 
 def check_base_classifier(estimator: Any) -> None:
     """Raise an error for a base classifier without probabilities."""
+    if isinstance(estimator, type):
+        name = estimator.__name__
+        raise TypeError(f"The base classifier is the class {name}; pass an instance, {name}().")
     if not hasattr(estimator, "predict_proba"):
         name = type(estimator).__name__
         raise ValueError(
