@@ -2,24 +2,16 @@
 
 ``forge(seed, folder)`` writes a file and ``outcome(path, rows)`` loads it and predicts. For any
 file, either `load_model` raises a ModelFileError, or it loads and then predicts or raises an
-ordinary exception. ``run_batch`` does both for many seeds in another process, with limits on
-memory and time: a crash, a hang or more memory is a failure of that seed.
+ordinary exception; the process does not end, and needs neither much memory nor much time.
 """
 
 import copy
-import faulthandler
 import hashlib
 import io
 import json
-import os
-import resource
-import signal
-import subprocess
-import sys
 import tempfile
 import warnings
 import zipfile
-from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -42,12 +34,8 @@ from pairmend import (
 from pairmend.baselines import BinaryRelevance, MLkNN
 from pairmend.persistence import ModelFileError, load_model, save_model
 
-MEMORY = 3 * 2**30
-"""Bytes of address space for a batch."""
 MAX_BYTES = 2**28
 """Argument of `load_model`."""
-SECONDS = 30
-"""Time for one file."""
 LIMITS = [0, 1, -1, 2, 3, 7, 10**6, -(10**6), 2**31 - 1, 2**31, -(2**31), 2**63 - 1, -(2**63)]
 LITERALS = [
     *map(str, LIMITS), "null", "true", "1e308", "NaN", "-Infinity", '""', '"x"', '"filename"',
@@ -289,43 +277,3 @@ def outcome(path, rows):
         except Exception:  # a forged classifier may fail in any other way
             return "failed"
     return "predicted"
-
-
-def check_seeds(first, stop, folder):
-    """Forge and check files of seeds in this process; write each seed before it is tried."""
-    originals()
-    faulthandler.enable()
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    counts = Counter()
-    for seed in range(first, stop):
-        Path(folder, "seed").write_text(str(seed))
-        signal.alarm(SECONDS)
-        path, rows = forge(seed, folder)
-        counts[outcome(path, rows)] += 1
-        signal.alarm(0)
-        path.unlink()
-    Path(folder, "counts").write_text(json.dumps(counts))
-
-
-def run_batch(first, stop, folder):
-    """Check files of seeds in another process; return outcomes, and ends of output by failed seed.
-
-    Files that failed stay in the folder, as ``SEED.model``.
-    """
-    counts, failures = Counter(), {}
-    while first < stop:
-        command = [sys.executable, __file__, str(first), str(stop), str(folder)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
-        if done.returncode == 0:
-            counts.update(json.loads(Path(folder, "counts").read_text()))
-            break
-        seed = int(Path(folder, "seed").read_text())
-        failures[seed] = f"status {done.returncode}: {done.stderr[-2000:]}"
-        first = seed + 1
-    return counts, failures
-
-
-if __name__ == "__main__":
-    check_seeds(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
