@@ -101,7 +101,12 @@ def originals():
     models = [
         (PairwiseClassifier(random_state=0), X),
         (CorrectedPairwiseClassifier(validation=2, random_state=0), X),
-        (CorrectedPairwiseClassifier(logistic, neighbourhood=GaussianNeighbourhood(2.0)), X),
+        (
+            CorrectedPairwiseClassifier(
+                logistic, neighbourhood=GaussianNeighbourhood(2.0), random_state=0
+            ),
+            X,
+        ),
         (MendedClassifier(cv=2, random_state=np.random.RandomState(0)), X),
         (BinaryRelevance(RandomForestClassifier(2, max_depth=2), random_state=0), X),
         (BinaryRelevance(DecisionTreeClassifier(max_depth=2), random_state=0), S),

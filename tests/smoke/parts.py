@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -76,44 +77,15 @@ def dask():
 
 
 def data():
-    from pairmend.datasets import load
+    from pairmend.datasets import load, load_file
     from pairmend.datasets.named_sets import cache_folder
 
     assert load("yeast").Y.shape == (2417, 14)
     assert load("simplehc").Y.shape[1] > 1
     assert cache_folder().name == "pairmend"
-    excel()
-
-
-def excel():
-    """Read a workbook."""
-    import zipfile
-
-    from pairmend.datasets import load_file
-
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    relation = (
-        '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
-        f'<Relationship Id="a" Type="{office}/%s" Target="%s"/></Relationships>'
-    )
-    texts = "".join(f'<c t="inlineStr"><is><t>{t}</t></is></c>' for t in ("size", "sea", "sun"))
-    rows = "".join(
-        f"<row>{''.join(f'<c><v>{cell}</v></c>' for cell in row)}</row>"
-        for row in ([1.5, 1, 0], [2.5, 0, 1])
-    )
-    members = {
-        "_rels/.rels": relation % ("officeDocument", "xl/workbook.xml"),
-        "xl/_rels/workbook.xml.rels": relation % ("worksheet", "worksheets/sheet1.xml"),
-        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
-        '<sheet name="photos" sheetId="1" r:id="a"/></sheets></workbook>',
-        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData><row>{texts}</row>'
-        f"{rows}</sheetData></worksheet>",
-    }
-    with zipfile.ZipFile(DATA / "photos.xlsx", "w") as file:
-        for name, content in members.items():
-            file.writestr(name, content)
-    assert load_file(DATA / "photos.xlsx", labels=["sea", "sun"]).Y.tolist() == [[1, 0], [0, 1]]
+    (DATA / "photos.xlsx").write_bytes(b"no workbook")
+    with suppress(ValueError):  # and not an ImportError
+        load_file(DATA / "photos.xlsx")
 
 
 def models():
@@ -128,12 +100,11 @@ def models():
 
 
 def parquet():
-    import pyarrow as pa
-    from pyarrow import parquet
+    from pyarrow import parquet, table
 
     from pairmend.datasets import load_file
 
-    parquet.write_table(pa.table({"size": [1.5, 2.5], "sea": [1, 0]}), DATA / "photos.parquet")
+    parquet.write_table(table({"size": [1.5, 2.5], "sea": [1, 0]}), DATA / "photos.parquet")
     assert load_file(DATA / "photos.parquet", labels=["sea"]).Y.tolist() == [[1], [0]]
 
 
