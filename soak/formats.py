@@ -43,7 +43,7 @@ def _reader(name: str, **arguments: Any) -> Callable[[Path], Any]:
 @functools.cache
 def formats() -> dict[str, Format]:
     """Return the formats by name."""
-    from pairmend.datasets.label_files import read_label_names
+    from pairmend.datasets.labels import read_label_names
 
     arff = _reader("load_file", labels=())
     return {
@@ -51,9 +51,8 @@ def formats() -> dict[str, Format]:
         "arff-gz": Format(".arff.gz", arff, 0.04, True, _gzip),
         "arff-bz2": Format(".arff.bz2", arff, 0.04, True, bz2.compress),
         "arff-xz": Format(".arff.xz", arff, 0.04, True, _xz),
-        "meka": Format(".arff", _reader("load_file"), 0.12),
+        "meka": Format(".arff", _reader("load_file"), 0.2),
         "multitarget": Format(".arff", _reader("load_file", targets=1), 0.08),
-        "miml": Format(".arff", _reader("load_miml"), 0.08),
         "csv": Format(".csv", arff, 0.1),
         "csv-labels": Format(".csv", _reader("load_file", labels=["y"]), 0.05),
         "parquet": Format(".parquet", arff, 0.05, True),

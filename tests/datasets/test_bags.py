@@ -15,20 +15,16 @@ from pairmend import PairwiseClassifier
 from pairmend.datasets import BagEmbedding, MultiInstanceData
 from pairmend.datasets.bags import hausdorff_distances
 
-KINDS = ("maximal", "average")
 
-
-def reference_distance(A, B, kind):
+def reference_distance(A, B):
     """One distance, as the definition reads."""
     from_a = [min(np.sqrt(np.sum((a - b) ** 2)) for b in B) for a in A]
     from_b = [min(np.sqrt(np.sum((a - b) ** 2)) for a in A) for b in B]
-    if kind == "maximal":
-        return max(max(from_a), max(from_b))
-    return (sum(from_a) + sum(from_b)) / (len(A) + len(B))
+    return max(max(from_a), max(from_b))
 
 
-def reference_distances(bags, other, kind):
-    return np.array([[reference_distance(A, B, kind) for B in other] for A in bags])
+def reference_distances(bags, other):
+    return np.array([[reference_distance(A, B) for B in other] for A in bags])
 
 
 def draw_bags(rng, n, d=3, largest=5, offset=0.0):
@@ -46,27 +42,24 @@ def bags(rng):
     return draw_bags(rng, 30)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @given(seed=st.integers(0, 2**31 - 1), d=st.integers(1, 4), offset=st.sampled_from([0, 1e6]))
-def test_distances_equal_slow_loops(kind, seed, d, offset):
+def test_distances_equal_slow_loops(seed, d, offset):
     rng = np.random.RandomState(seed)
     first, second = draw_bags(rng, 6, d, offset=offset), draw_bags(rng, 4, d, offset=offset)
     second[0] = first[0] + 1e-9  # near each other
-    between = hausdorff_distances(first, second, kind)
-    np.testing.assert_allclose(between, reference_distances(first, second, kind), atol=1e-10)
-    within = hausdorff_distances(first, first, kind)
-    np.testing.assert_allclose(within, reference_distances(first, first, kind), atol=1e-10)
+    between = hausdorff_distances(first, second)
+    np.testing.assert_allclose(between, reference_distances(first, second), atol=1e-10)
+    within = hausdorff_distances(first, first)
+    np.testing.assert_allclose(within, reference_distances(first, first), atol=1e-10)
     np.testing.assert_array_equal(within, within.T)
     np.testing.assert_array_equal(np.diag(within), 0)
     again = [np.vstack([bag[::-1], bag]) for bag in first]  # as often, in another order
-    np.testing.assert_array_equal(np.diag(hausdorff_distances(first, again, kind)), 0)
+    np.testing.assert_array_equal(np.diag(hausdorff_distances(first, again)), 0)
 
 
 def test_distances_made_by_hand():
-    # The far instance decides the maximal distance; the average shares it among four.
     A, B = np.array([[0.0], [10.0]]), np.array([[0.0], [1.0]])
-    assert hausdorff_distances([A], [B], "maximal") == [[9]]
-    assert hausdorff_distances([A], [B], "average") == [[(0 + 9 + 0 + 1) / 4]]
+    assert hausdorff_distances([A], [B]) == [[9]]
 
 
 def test_lists_object_arrays_and_cubes_are_the_same(rng):
@@ -98,10 +91,9 @@ def test_bad_bags(bags, message):
         BagEmbedding().fit(bags)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_single_instances_keep_their_euclidean_distances(rng, kind):
+def test_single_instances_keep_their_euclidean_distances(rng):
     points = rng.randn(40, 3) + 50
-    embedding = BagEmbedding(n_components=10, kind=kind).fit(points[:30, np.newaxis])
+    embedding = BagEmbedding(n_components=10).fit(points[:30, np.newaxis])
     rows = embedding.transform(points[:, np.newaxis])  # new ones, too
     np.testing.assert_allclose(pdist(rows), pdist(points), atol=1e-9)
     assert embedding.n_components_ == 3
@@ -112,15 +104,14 @@ def test_single_instances_keep_their_euclidean_distances(rng, kind):
     assert frame.columns.tolist() == names
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_embedding_is_classical_scaling(bags, kind):
+def test_embedding_is_classical_scaling(bags):
     """X = V sqrt(lambda) of -J D^2 J / 2, with the centring matrix J written out."""
-    distances = reference_distances(bags, bags, kind)
+    distances = reference_distances(bags, bags)
     n = len(bags)
     J = np.eye(n) - np.ones((n, n)) / n
     values, vectors = np.linalg.eigh(-J @ distances**2 @ J / 2)
     expected = (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1][:, :4]
-    embedding = BagEmbedding(n_components=4, kind=kind)
+    embedding = BagEmbedding(n_components=4)
     rows = embedding.fit_transform(bags)
     np.testing.assert_allclose(embedding.eigenvalues_, values[::-1][:4], rtol=1e-10)
     signs = np.sign((rows * expected).sum(axis=0))
@@ -137,12 +128,12 @@ def test_a_new_bag_is_placed_by_gowers_formula(rng, bags):
     # All dimensions, so that only the formula, not the choice of dimensions, matters.
     embedding = BagEmbedding(n_components=6)
     F = embedding.fit_transform(bags)
-    distances = reference_distances(bags, bags, "maximal") ** 2
+    distances = reference_distances(bags, bags) ** 2
     centred = distances - distances.mean(axis=0) - distances.mean(axis=1)[:, np.newaxis]
     norms = np.diag(-0.5 * (centred + distances.mean()))
     together = embedding.transform(new)
     for bag, row in zip(new, together, strict=True):
-        squared = np.array([reference_distance(bag, B, "maximal") for B in bags]) ** 2
+        squared = np.array([reference_distance(bag, B) for B in bags]) ** 2
         expected = np.linalg.solve(F.T @ F, F.T @ (norms - squared)) / 2
         np.testing.assert_allclose(row, expected, atol=1e-10)
         np.testing.assert_allclose(embedding.transform([bag])[0], row, atol=1e-12)
@@ -175,16 +166,15 @@ def test_in_a_pipeline_under_cross_validation(rng):
     ]
     np.testing.assert_array_equal(scores[0], scores[1])
     assert (scores[0].argmax(axis=1) == label_of_bag).mean() > 0.95
-    search = GridSearchCV(model, {"bagembedding__kind": list(KINDS)}, cv=3)
+    search = GridSearchCV(model, {"bagembedding__n_components": [2, 3]}, cv=3)
     assert search.fit(as_object_array(bags), Y).best_score_ > 0.5
 
 
 def test_bad_parameters(bags):
     with pytest.raises(NotFittedError):
         BagEmbedding().transform(bags)
-    for params, name in (({"n_components": 0}, "n_components"), ({"kind": "minimal"}, "kind")):
-        with pytest.raises(ValueError, match=f"'{name}' parameter"):
-            BagEmbedding(**params).fit_transform(bags)
+    with pytest.raises(ValueError, match="'n_components' parameter"):
+        BagEmbedding(n_components=0).fit(bags)
     with pytest.raises(ValueError, match="X hold 1 numbers, .* fitted on instances of 3"):
         BagEmbedding().fit(bags).transform([[[1.0]]])
 
@@ -219,11 +209,10 @@ class TestMultiInstanceData:
         with pytest.raises(ValueError, match="photos: no bags"):
             data.flatten()
 
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_embed(self, data, kind):
-        rows = data.embed(2, kind=kind)
+    def test_embed(self, data):
+        rows = data.embed(2)
         distances = squareform(pdist(rows.X))
-        assert np.abs(distances - hausdorff_distances(data.bags, data.bags, kind)).max() < 0.3
-        np.testing.assert_array_equal(rows.X, BagEmbedding(2, kind=kind).fit_transform(data.bags))
+        assert np.abs(distances - hausdorff_distances(data.bags, data.bags)).max() < 0.3
+        np.testing.assert_array_equal(rows.X, BagEmbedding(2).fit_transform(data.bags))
         assert rows.feature_names == ("bagembedding0", "bagembedding1")
         assert rows.Y is data.Y

@@ -16,7 +16,6 @@ from pairmend.datasets import (
     ReadLimitError,
     ReadLimits,
     load_file,
-    load_miml,
 )
 from pairmend.datasets.parquet import write_parquet
 
@@ -113,18 +112,6 @@ def test_labels_of_empty_sparse_rows(tmp_path):
     path.write_text(path.read_text().replace("{0,1}", "numeric"))
     with pytest.raises(ReadLimitError, match="cells"):
         load_file(path, targets=9_999)
-
-
-def test_sparse_bags(tmp_path):
-    nested = "".join(f"@attribute a{i} numeric\n" for i in range(10_000))
-    bag = "\\n".join(["{}"] * 1000)
-    path = tmp_path / "bags.arff"
-    path.write_text(
-        f"@relation r\n@attribute bag relational\n{nested}@end bag\n@attribute y {{0,1}}\n@data\n"
-        + f'"{bag}",1\n' * 100
-    )
-    with pytest.raises(ReadLimitError, match="cells"):
-        load_miml(path)
 
 
 @pytest.mark.parametrize("n_bags", [1, 30])

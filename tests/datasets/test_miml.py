@@ -1,4 +1,3 @@
-import bz2
 import struct
 
 import numpy as np
@@ -238,96 +237,6 @@ def test_damaged_matlab_files_give_our_error_or_bags(tmp_path, data, compress):
         assert len(read.bags) == len(read.Y)
     except ValueError as error:
         assert str(error).startswith(f"{path}: ")  # noqa: PT017
-
-
-ARFF = r"""@relation toy
-@attribute id {bag1,bag2}
-@attribute bag relational
-  @attribute f1 numeric
-  @attribute f2 numeric
-@end bag
-@attribute sea {0,1}
-@attribute sun {1,0}
-@data
-bag1,"42,-198\n41.9,?\n35,14.2",1,0
-bag2,'11.25,-98',0,1
-"""
-
-
-def arff(tmp_path, text, name="photos.arff"):
-    path = tmp_path / name
-    path.write_bytes(bz2.compress(text.encode()) if name.endswith("bz2") else text.encode())
-    return path
-
-
-@pytest.mark.parametrize("name", ["photos.arff", "photos.ARFF", "photos.arff.bz2"])
-@pytest.mark.parametrize("identifier", ["id {bag1,bag2}", "id string", None])
-def test_relational_arff(tmp_path, name, identifier):
-    text = ARFF.replace("id {bag1,bag2}", identifier or "")
-    if identifier is None:
-        text = text.replace("@attribute \n", "").replace("bag1,", "").replace("bag2,", "")
-        text = text.replace("sea {0,1}", "sea numeric")
-    data = load_miml(arff(tmp_path, text, name))
-    expected = [np.array([[42, -198], [41.9, np.nan], [35, 14.2]]), np.array([[11.25, -98]])]
-    assert_bags_equal(data.bags, expected)
-    np.testing.assert_array_equal(data.Y, [[1, 0], [0, 1]])
-    assert (data.feature_names, data.label_names) == (("f1", "f2"), ("sea", "sun"))
-    assert (data.name, data.source) == ("photos", (tmp_path / name,))
-
-
-def test_sparse_rows_and_instances(tmp_path):
-    head = ARFF.split('bag1,"')[0]
-    text = head + "{1 '{0 42}\\n{1 3}', 2 1}\n{0 bag2, 1 '{0 5, 1 6}', 3 0}\n"
-    data = load_miml(arff(tmp_path, text))
-    assert_bags_equal(data.bags, [np.array([[42, 0], [0, 3]]), np.array([[5, 6]])])
-    # A cell left out is the first declared value: 0 of sea, but 1 of sun.
-    np.testing.assert_array_equal(data.Y, [[1, 1], [0, 0]])
-    for rows in ("{2 1}\n{0 bag2, 1 '{0 5}'}\n", "{2 1}\n"):
-        with pytest.raises(ValueError, match="photos.arff: expected a bag in each row"):
-            load_miml(arff(tmp_path, head + rows))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("bag2,'11.25,-98'", "bag2,?", "expected a bag in each row"),
-        ("bag2,'", "bag1,'", "two rows have the same identifier"),
-        ("f2 numeric", "f2 {-98,-198,14.2}", "attributes of instances must be numeric"),
-        ("sea {0,1}", "sea string", "then labels of 0 and 1"),
-        (",0,1\n", ",?,1\n", "label 'sea' must be 0 or 1"),
-        (",0,1\n", ",0,1,{2}\n", "instance weights"),
-        ("11.25,-98", "11.25,-98,{2}", "instance weights"),
-        ("'11.25,-98'", "'11.25'", "in bag 2 of 'bag', its line 1: 1 value where 2"),
-        ("@attribute sea {0,1}\n@attribute sun {1,0}\n", "", "then labels of 0 and 1"),
-        ("@attribute id", "@attribute more {a}\n@attribute id", "at most one attribute"),
-        ("@relation toy", "hello", "photos.arff, line 1"),
-    ],
-)
-def test_other_relations_are_errors(tmp_path, old, new, message):
-    assert old in ARFF
-    text = ARFF.replace(old, new)
-    if new == "":
-        text = text.replace(",1,0\n", "\n").replace(",0,1\n", "\n")
-    if "more" in new:
-        text = (
-            text.replace("bag1,", "a,bag1,")
-            .replace("bag2,'", "a,bag2,'")
-            .replace("{a,bag1", "{bag1")
-        )
-    path = arff(tmp_path, text)
-    with pytest.raises(ValueError, match=message) as caught:
-        load_miml(path)
-    assert str(path) in str(caught.value)
-
-
-def test_other_readers_and_suffixes(tmp_path):
-    with pytest.raises(ValueError, match="'bag' holds bags of instances, which load_miml reads"):
-        load_file(arff(tmp_path, ARFF), ())
-    for name in ("photos", "photos.csv", "photos.arff.zip", "photos.gz"):
-        with pytest.raises(
-            ValueError, match=rf"{name}: expected a MATLAB file \(.mat\) or an ARFF"
-        ):
-            load_miml(arff(tmp_path, ARFF, name))
 
 
 def test_published_sets(shared):

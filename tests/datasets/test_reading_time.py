@@ -8,16 +8,12 @@ import time
 
 import pytest
 
-from pairmend.datasets import load_file, load_miml
+from pairmend.datasets import load_file
 
 N = 400_000
 """Characters. Quadratic time was 65 s at 40,000, so it would be more than an hour."""
 BOUND = 20
 HEAD = "@relation r\n@attribute a numeric\n@attribute b {x,y}\n@data\n"
-BAGS = (
-    "@relation r\n@attribute bag relational\n{nested}@end bag\n@attribute y {{0,1}}\n@data\n{rows}"
-)
-
 MANY_VALUES = "@attribute a {" + ",".join(map(str, range(N // 6))) + "}\n"
 
 ARFF = {
@@ -55,13 +51,6 @@ ARFF = {
     "columns with large values": "@relation r\n"
     + "".join(f"@attribute a{i} {{{i % 5000},9999}}\n" for i in range(N // 26))
     + "@data\n{}\n",
-    "bags of a relation with many columns": BAGS.format(
-        nested="".join(f"@attribute a{i} string\n" for i in range(N // 100)),
-        rows='"{}",1\n' * (N // 100),
-    ),
-    "bags of a relation with many values": BAGS.format(
-        nested=MANY_VALUES, rows='"1",1\n' * (N // 40)
-    ),
     "options of Meka": f"@relation '{'-C ' * N}'\n@attribute a numeric\n@data\n1\n",
     "spaces of an option of Meka": f"@relation '-C{' ' * N}x'\n@attribute a numeric\n@data\n1\n",
     "digits of an option of Meka": f"@relation '-C {'9' * N}'\n@attribute a numeric\n@data\n1\n",
@@ -84,10 +73,7 @@ def check(reader, path, *arguments):
 def test_arff(tmp_path, name):
     path = tmp_path / "file.arff"
     path.write_text(ARFF[name])
-    if "bags" in name:
-        check(load_miml, path)
-    else:
-        check(load_file, path, *([] if "Meka" in name else [()]))
+    check(load_file, path, *([] if "Meka" in name else [()]))
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO
 
-from pairmend._utils.typing import FloatArray, Matrix
+from pairmend._utils.typing import Matrix
 from pairmend.datasets.arff_rows import (
     QUOTED,
     ArffAttribute,
@@ -18,8 +18,13 @@ from pairmend.datasets.arff_rows import (
     text_lines,
     unquote,
 )
-from pairmend.datasets.encodings import read_text
-from pairmend.datasets.limits import DEFAULT_LIMITS, CellCount, ReadLimitError, ReadLimits
+from pairmend.datasets.limits import (
+    DEFAULT_LIMITS,
+    CellCount,
+    ReadLimitError,
+    ReadLimits,
+    read_text,
+)
 
 Numbered = Iterator[tuple[int, str]]
 """Lines that are neither empty nor comments, each with its number."""
@@ -37,16 +42,14 @@ _UNTIL_COMMENT = re.compile(rf"[^%'\"]*+(?:(?:{QUOTED})[^%'\"]*+)*+")
 class ArffFile:
     """The content of an ARFF file.
 
-    Cells are numbers; the place of a nominal value among the values of its attribute, of a string
-    or date in `texts`, and of a nested relation in `relations`. NaN where a value is missing.
+    Cells are numbers; the place of a nominal value among the values of its attribute, and of a
+    string or date in `texts`. NaN where a value is missing.
     """
 
     relation: str
     attributes: tuple[ArffAttribute, ...]
     cells: Matrix
-    weights: FloatArray | None = None
-    texts: dict[int, list[str]] = field(default_factory=dict)
-    relations: dict[int, list[Matrix]] = field(default_factory=dict)
+    texts: dict[int, list[str]]
 
 
 def read_arff(
@@ -67,13 +70,12 @@ def _read(path: Path, limits: ReadLimits, file: IO[str]) -> ArffFile:
             rows.add(number, text)
         for number, text in blocks:
             rows.add(number, text)
-        cells, weights = rows.finish()
-        relations = {c: _read_bags(attributes[c], bags, count) for c, bags in rows.bags.items()}
+        cells = rows.finish()
     except LineError as error:
         raise ValueError(f"{path}, line {error.line}: {error}") from None
     texts: dict[int, list[str]] = {c: [] for c, a in enumerate(attributes) if a.kind == "text"}
     texts |= {column: list(found) for column, found in rows.texts.items()}
-    return ArffFile(relation, attributes, cells, weights, texts, relations)
+    return ArffFile(relation, attributes, cells, texts)
 
 
 def _blocks(file: IO[str]) -> Iterator[tuple[int, str]]:
@@ -123,15 +125,16 @@ def _read_header(lines: Numbered, count: CellCount) -> tuple[str, tuple[ArffAttr
         if word == "@relation":
             relation = unquote(line[len(word) :].strip())
         elif word.startswith("@attribute"):
-            _add(number, attributes, _read_attribute(number, line, lines, count))
+            new = _read_attribute(number, line, count)
+            if new.name in attributes:
+                raise LineError(number, f"two attributes are named {new.name!r}")
+            attributes[new.name] = new
         else:
             raise LineError(number, f"expected @relation, @attribute or @data, got {line[:40]!r}")
     return relation, tuple(attributes.values())
 
 
-def _read_attribute(
-    number: int, line: str, lines: Numbered, count: CellCount, *, nested: bool = False
-) -> ArffAttribute:
+def _read_attribute(number: int, line: str, count: CellCount) -> ArffAttribute:
     match = _ATTRIBUTE.fullmatch(line)
     if match is None or not match[2]:
         raise LineError(number, f"expected '@attribute name type', got {line[:80]!r}")
@@ -139,24 +142,15 @@ def _read_attribute(
     name, kind = unquote(match[1]), match[2].strip()
     if kind.startswith("{"):
         return ArffAttribute(name, "nominal", _read_values(number, name, kind, count))
-    start = kind.rfind("{")  # the weight of an attribute
-    if kind.endswith("}") and start >= 0 and kind.find("}", start) == len(kind) - 1:
-        kind = kind[:start].rstrip()
     match (kind.split(maxsplit=1) or [""])[0].lower():
         case "string" | "date":
             return ArffAttribute(name, "text")
         case "numeric" | "real" | "integer":
             return ArffAttribute(name, "numeric")
-        case "relational" if not nested:
-            return ArffAttribute(
-                name, "relational", attributes=_read_nested(number, name, lines, count)
-            )
-        case "relational":
-            raise LineError(number, f"{name!r}: relations within relations are not read")
     raise LineError(
         number,
         f"attribute {name!r} is of the unknown type {kind[:40]!r}; expected numeric, real, "
-        "integer, string, date, relational or a list of values in braces",
+        "integer, string, date or a list of values in braces",
     )
 
 
@@ -179,45 +173,3 @@ def _read_values(number: int, name: str, kind: str, count: CellCount) -> tuple[s
         twice = Counter(values).most_common(1)[0][0]
         raise LineError(number, f"attribute {name!r} lists the value {twice!r} twice")
     return values
-
-
-def _read_nested(
-    number: int, name: str, lines: Numbered, count: CellCount
-) -> tuple[ArffAttribute, ...]:
-    """Read the attributes of a relational one, up to its @end."""
-    nested: dict[str, ArffAttribute] = {}
-    for number, line in lines:
-        word = line.split(maxsplit=1)[0].lower()
-        if word == "@end" and nested:
-            return tuple(nested.values())
-        if word != "@attribute":
-            break
-        _add(number, nested, _read_attribute(number, line, lines, count, nested=True))
-    raise LineError(number, f"the relational attribute {name!r} has no attributes or no @end")
-
-
-def _add(number: int, attributes: dict[str, ArffAttribute], new: ArffAttribute) -> None:
-    if new.name in attributes:
-        raise LineError(number, f"two attributes are named {new.name!r}")
-    attributes[new.name] = new
-
-
-def _read_bags(
-    attribute: ArffAttribute, bags: list[tuple[int, str]], count: CellCount
-) -> list[Matrix]:
-    """Parse nested relations, each a text with a row a line."""
-    rows = Rows(attribute.attributes, count)
-    parsed: list[Matrix] = []
-    for line, bag in bags:
-        try:
-            rows.add(1, bag)
-            cells, weights = rows.finish()
-            if weights is not None:
-                raise LineError(1, "instance weights, which bags cannot have")
-        except LineError as error:
-            raise LineError(
-                line,
-                f"in bag {len(parsed) + 1} of {attribute.name!r}, its line {error.line}: {error}",
-            ) from None
-        parsed.append(cells)
-    return parsed

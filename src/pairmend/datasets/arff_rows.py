@@ -17,10 +17,7 @@ from pairmend.datasets.limits import CellCount
 # Possessive, so that a quote which never ends takes linear time and no memory.
 QUOTED = r"'[^'\\]*+(?:\\.[^'\\]*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\""
 _CELL = re.compile(rf"\s*+({QUOTED}|(?:[^\s,'\"][^,]*+)?)\s*+(?:(,)|$)", re.DOTALL)
-_SPARSE = re.compile(
-    rf"\{{([^{{}}'\"]*+(?:(?:{QUOTED})[^{{}}'\"]*+)*+)\}}\s*+(?:,\s*+(\{{[^{{}}]*+\}})\s*+)?",
-    re.DOTALL,
-)
+_SPARSE = re.compile(rf"\{{([^{{}}'\"]*+(?:(?:{QUOTED})[^{{}}'\"]*+)*+)\}}", re.DOTALL)
 _SPARSE_CELL = re.compile(rf"\s*+([0-9]++)\s++({QUOTED}|[^\s,'\"][^,]*+)\s*+(?:,|$)", re.DOTALL)
 _NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?|inf(?:inity)?|nan)", re.I
@@ -53,45 +50,28 @@ class LineError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ArffAttribute:
-    """One attribute of an ARFF file: strings and dates are texts, real and integer numeric.
-
-    A nominal one has `values`, a relational one `attributes`.
-    """
+    """One attribute of an ARFF file: strings and dates are texts, real and integer numeric."""
 
     name: str
-    kind: Literal["numeric", "nominal", "text", "relational"]
+    kind: Literal["numeric", "nominal", "text"]
     values: tuple[str, ...] = ()
-    attributes: tuple["ArffAttribute", ...] = ()
 
 
 class Rows:
-    """Collects the data rows of a file, or of one nested relation after the other.
-
-    `texts` holds the code of each text by column, `bags` the line and the text of each nested
-    relation by column.
-    """
+    """Collects the data rows of a file; `texts` holds the code of each text by column."""
 
     def __init__(self, attributes: Sequence[ArffAttribute], count: CellCount):
         self.attributes, self.count = attributes, count
         self.texts: dict[int, dict[str, int]] = {}
-        self.bags: dict[int, list[tuple[int, str]]] = {
-            c: [] for c, a in enumerate(attributes) if a.kind == "relational"
-        }
         # Columns of a group are converted together: all of numbers, and those of the same values.
-        keys: list[Any] = [
-            a.values if a.kind in ("numeric", "nominal") else c for c, a in enumerate(attributes)
-        ]
+        keys: list[Any] = [c if a.kind == "text" else a.values for c, a in enumerate(attributes)]
         groups = {key: place for place, key in enumerate(dict.fromkeys(keys))}
         self._group_of_column = np.array([groups[key] for key in keys])
         self._codes_of_numbers = [_codes_of_numbers(values) for values in groups]
         self._is_plain = all(codes is not None for codes in self._codes_of_numbers)
         self._codes_of_values: dict[int, tuple[dict[str, float], dict[str, float]]] = {}
-        self._start()
-
-    def _start(self) -> None:
         self._is_sparse: bool | None = None
         self._blocks: list[tuple[IntArray, FloatArray, IntArray]] = []
-        self._weights: dict[int, float] = {}
         self._n_rows = self._line = 0
 
     def add(self, number: int, text: str) -> None:
@@ -111,30 +91,24 @@ class Rows:
         self._blocks.append((columns.astype(np.int32), values, counts))
         self._n_rows += len(counts)
 
-    def finish(self) -> tuple[Matrix, FloatArray | None]:
-        """Return the cells and the weights of all rows; further rows are those of another bag."""
+    def finish(self) -> Matrix:
+        """Return the cells of all rows."""
         if not self._n_rows:
             raise LineError(max(self._line - 1, 1), "no data rows after @data")
         shape = (self._n_rows, len(self.attributes))
-        weights = None
-        if self._weights:
-            weights = np.ones(self._n_rows)
-            weights[list(self._weights)] = list(self._weights.values())
         if self._is_sparse:
             columns, values, counts = map(np.concatenate, zip(*self._blocks, strict=True))
             indptr = np.concatenate([[0], np.cumsum(counts)])
             # Trees of scikit-learn accept 32-bit indices only.
             small = max(len(columns), *shape) <= np.iinfo(np.int32).max
             places = (part.astype(np.int32 if small else np.int64) for part in (columns, indptr))
-            cells: Matrix = sparse.csr_array((values, *places), shape=shape)
-        else:
-            cells, end = np.empty(shape), self._n_rows
-            while self._blocks:  # each block is freed as soon as it is copied
-                _, values, counts = self._blocks.pop()
-                cells[end - len(counts) : end] = values.reshape(-1, shape[1])
-                end -= len(counts)
-        self._start()
-        return cells, weights
+            return sparse.csr_array((values, *places), shape=shape)
+        cells, end = np.empty(shape), self._n_rows
+        while self._blocks:  # each block is freed as soon as it is copied
+            _, values, counts = self._blocks.pop()
+            cells[end - len(counts) : end] = values.reshape(-1, shape[1])
+            end -= len(counts)
+        return cells
 
     def _plain_dense(self, data: bytes) -> tuple[IntArray, FloatArray, IntArray] | None:
         """Parse lines of plain numbers between commas; return None for other lines."""
@@ -203,9 +177,7 @@ class Rows:
             if line.startswith("{") != self._is_sparse:
                 raise LineError(place, "dense and sparse rows in one file")
             try:
-                found, cells, weight = parse(line)
-                if weight is not None:
-                    self._weights[self._n_rows + len(counts)] = _weight(weight)
+                found, cells = parse(line)
             except ValueError as error:
                 raise LineError(place, str(error)) from None
             if self._is_sparse:
@@ -225,24 +197,21 @@ class Rows:
             values[mine] = self._convert(column, own, line_of_cell[mine])
         return places, values, np.array(counts, dtype=np.int64)
 
-    def _dense_row(self, line: str) -> tuple[Sequence[int], list[str], str | None]:
+    def _dense_row(self, line: str) -> tuple[Sequence[int], list[str]]:
         n_columns = len(self.attributes)
-        cells = split(line, n_columns + 1)
-        weight = (
-            cells.pop() if len(cells) == n_columns + 1 and cells[-1].lstrip()[:1] == "{" else None
-        )
+        cells = split(line, n_columns)
         if len(cells) != n_columns:
-            more = "at least " if len(cells) > n_columns + 1 else ""
+            more = "at least " if len(cells) > n_columns else ""
             raise ValueError(
                 f"{more}{counted(len(cells), 'value')} where {counted(n_columns, 'attribute')} "
                 f"{'is' if n_columns == 1 else 'are'} declared"
             )
-        return range(n_columns), cells, weight
+        return range(n_columns), cells
 
-    def _sparse_row(self, line: str) -> tuple[Sequence[int], list[str], str | None]:
+    def _sparse_row(self, line: str) -> tuple[Sequence[int], list[str]]:
         match = _SPARSE.fullmatch(line)
         if match is None:
-            raise ValueError("a sparse row must be '{index value, ...}', a weight may follow")
+            raise ValueError("a sparse row must be '{index value, ...}' without a weight")
         columns: list[int] = []
         cells: list[str] = []
         text, position = match[1].strip(), 0
@@ -260,7 +229,7 @@ class Rows:
             position = cell.end()
         if text.endswith(","):
             raise ValueError("a comma without a cell after it")
-        return columns, cells, match[2]
+        return columns, cells
 
     def _convert(self, column: int, texts: list[str], lines: IntArray) -> Any:
         """Turn cells of a column, or of several of its group, into numbers."""
@@ -273,7 +242,7 @@ class Rows:
             more = ", ..." if len(attribute.values) > 8 else ""
             expected = f"one of {{{', '.join(map(repr, attribute.values[:8]))}{more}}}"
         else:
-            codes = [self._store(column, *pair) for pair in zip(texts, lines.tolist(), strict=True)]
+            codes = self._read_texts(column, texts)
             expected = "a value"
         if isinstance(codes, list) and None in codes:
             place = codes.index(None)
@@ -299,20 +268,18 @@ class Rows:
             ]
         return codes
 
-    def _store(self, column: int, text: str, line: int) -> float | None:
-        """Keep a text or a nested relation; return its code, None for an empty cell."""
-        text = text.strip()
-        if text in ("", "?"):
-            return np.nan if text else None
-        if column in self.bags:
-            self.count.add(0, columns=1)  # a bag takes about as much as a column
-            self.bags[column].append((line, unquote(text)))
-            return len(self.bags[column]) - 1
+    def _read_texts(self, column: int, texts: list[str]) -> list[float | None]:
+        """Return codes of texts, None for empty cells."""
         codes = self.texts.setdefault(column, {})
         n_texts = len(codes)
-        code = codes.setdefault(unquote(text), n_texts)
+        found: list[float | None] = []
+        for text in map(str.strip, texts):
+            empty = np.nan if text else None
+            found.append(
+                empty if text in ("", "?") else codes.setdefault(unquote(text), len(codes))
+            )
         self.count.add(0, texts=len(codes) - n_texts)
-        return code
+        return found
 
 
 def _codes_of_numbers(values: Any) -> FloatArray | None:
@@ -379,14 +346,6 @@ def _places(numbers: IntArray) -> Iterator[tuple[int, IntArray]]:
     order = np.argsort(numbers, kind="stable")
     found, starts = np.unique(numbers[order], return_index=True)
     yield from zip(found.tolist(), np.split(order, starts[1:]), strict=True)
-
-
-def _weight(text: str) -> float:
-    text = text.strip()
-    inner = text[1:-1].strip() if text.endswith("}") else ""
-    if not _NUMBER.fullmatch(inner) or not 0 <= float(inner) < float("inf"):
-        raise ValueError(f"expected an instance weight like '{{2.0}}', got {text[:40]!r}")
-    return float(inner)
 
 
 def text_lines(number: int, text: str) -> Iterator[tuple[int, str]]:

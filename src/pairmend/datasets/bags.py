@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from scipy.linalg import eigh
@@ -12,16 +12,14 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
+from pairmend._utils.sklearn_private import Interval, fit_context
 from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.datasets.data import MultiLabelData
 
 Bags: TypeAlias = Any
 """A list or object array of 2-D arrays, or a 3-D array: bags of instances in rows."""
 
-Kind: TypeAlias = Literal["maximal", "average"]
 
-_KINDS = ("maximal", "average")
 _SMALLEST_EIGENVALUE = 1e-12
 """Share of the largest eigenvalue below which an eigenvalue is a rounding error."""
 
@@ -93,7 +91,7 @@ class MultiInstanceData:
         names = tuple(f"i{i}_{feature}" for i in range(sizes[0]) for feature in self.feature_names)
         return self._with_rows(np.stack(self.bags).reshape(len(self.bags), -1), names)
 
-    def embed(self, n_components: int = 20, *, kind: Kind = "maximal") -> MultiLabelData:
+    def embed(self, n_components: int = 20) -> MultiLabelData:
         """Turn all bags into rows by their Hausdorff distances, as the paper does.
 
         The distances are those of all bags, test bags included. In an evaluation, put
@@ -102,8 +100,6 @@ class MultiInstanceData:
         Parameters
         ----------
         n_components : int, default=20
-            As for :class:`BagEmbedding`.
-        kind : {"maximal", "average"}, default="maximal"
             As for :class:`BagEmbedding`.
 
         Returns
@@ -119,7 +115,7 @@ class MultiInstanceData:
         >>> data.embed(n_components=1).X.tolist()
         [[2.0], [-2.0]]
         """
-        embedding = BagEmbedding(n_components, kind=kind)
+        embedding = BagEmbedding(n_components)
         X = embedding.fit_transform(self.bags)
         return self._with_rows(X, tuple(map(str, embedding.get_feature_names_out())))
 
@@ -160,51 +156,39 @@ def _read_bags(bags: Bags, what: str) -> list[FloatArray]:
     return arrays
 
 
-def hausdorff_distances(
-    rows: list[FloatArray], columns: list[FloatArray], kind: Kind
-) -> FloatArray:
+def hausdorff_distances(rows: list[FloatArray], columns: list[FloatArray]) -> FloatArray:
     """Compute the Hausdorff distances between bags, exactly symmetric if both are the same list.
 
     Distances between instances are sums of squared differences, not expanded products: that loses
     no digits where instances are near each other and far from 0.
     """
-    there = _directed(rows, columns, kind)
-    back = there if rows is columns else _directed(columns, rows, kind)
-    if kind == "maximal":
-        distances = np.maximum(there, back.T)
-    else:
-        sizes = np.add.outer(list(map(len, rows)), list(map(len, columns)))
-        distances = (there + back.T) / sizes
+    there = _directed(rows, columns)
+    back = there if rows is columns else _directed(columns, rows)
+    distances = np.maximum(there, back.T)
     if not np.isfinite(distances).all():
         raise ValueError("The distances overflow; scale the numbers of the instances first.")
     return distances
 
 
-def _directed(rows: list[FloatArray], columns: list[FloatArray], kind: Kind) -> FloatArray:
-    """Return the largest distance from an instance of a bag to another bag, or their sum."""
-    instances, combine = np.concatenate(rows), np.maximum if kind == "maximal" else np.add
-    starts = np.cumsum([0, *map(len, rows[:-1])])
-    return np.column_stack([
-        combine.reduceat(np.sqrt(cdist(instances, bag, "sqeuclidean").min(axis=1)), starts)
-        for bag in columns
-    ])  # fmt: skip
+def _directed(rows: list[FloatArray], columns: list[FloatArray]) -> FloatArray:
+    """Return the largest distance from an instance of each bag to the nearest of another bag."""
+    instances, starts = np.concatenate(rows), np.cumsum([0, *map(len, rows[:-1])])
+    nearest = (cdist(instances, bag, "sqeuclidean").min(axis=1) for bag in columns)
+    return np.column_stack([np.sqrt(np.maximum.reduceat(each, starts)) for each in nearest])
 
 
 class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Turn bags of instances into rows, by Hausdorff distance and classical scaling.
 
-    Classical multi-dimensional scaling finds rows whose Euclidean distances come close to the
-    Hausdorff distances of the training bags. The row of a new bag is computed from its distances
-    to the training bags (Gower, 1968), which changes no other row.
+    The Hausdorff distance of two bags is the largest distance from an instance of either to the
+    nearest one of the other. Classical multi-dimensional scaling finds rows whose Euclidean
+    distances come close to the Hausdorff distances of the training bags. The row of a new bag is
+    computed from its distances to the training bags (Gower, 1968), which changes no other row.
 
     Parameters
     ----------
     n_components : int, default=20
         Largest number of columns; 20 in the paper.
-    kind : {"maximal", "average"}, default="maximal"
-        Which Hausdorff distance of bags A and B, with d(a, B) the Euclidean distance from an
-        instance to the nearest one of B: the largest of d(a, B) over a in A and of d(b, A) over b
-        in B, or the mean of all these numbers.
 
     Attributes
     ----------
@@ -254,12 +238,10 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "kind": [StrOptions(set(_KINDS))],
     }
 
-    def __init__(self, n_components: int = 20, *, kind: Kind = "maximal"):
+    def __init__(self, n_components: int = 20):
         self.n_components = n_components
-        self.kind = kind
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Bags, y: Any = None) -> Self:
@@ -311,7 +293,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _fit(self, X: Bags) -> FloatArray:
         """Find the projection; return the squared distances between the training bags."""
         training = _read_bags(X, "X")
-        squared = hausdorff_distances(training, training, self.kind) ** 2
+        squared = hausdorff_distances(training, training) ** 2
         means = squared.mean(axis=0)
         n = len(training)
         values, vectors = eigh(
@@ -361,7 +343,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 f"The instances of X hold {bags[0].shape[1]} numbers, but BagEmbedding was "
                 f"fitted on instances of {self.n_features_in_}."
             )
-        return self._project(hausdorff_distances(bags, self._training, self.kind) ** 2)
+        return self._project(hausdorff_distances(bags, self._training) ** 2)
 
     def _project(self, squared: FloatArray) -> FloatArray:
         """Turn squared distances to the training bags into rows (Gower's formula)."""

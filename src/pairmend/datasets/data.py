@@ -31,8 +31,6 @@ class MultiLabelData:
         Name of the set.
     source : tuple of Path
         Files it was read from.
-    weights : ndarray of shape (n,) or None
-        Instance weights, if the file has any.
 
     Examples
     --------
@@ -55,7 +53,6 @@ class MultiLabelData:
     categories: dict[int, tuple[str, ...]]
     name: str
     source: tuple[Path, ...]
-    weights: FloatArray | None = None
 
     def to_pandas(self) -> tuple[Any, Any]:
         """Return X and Y as pandas frames, categorical features of category dtype.
@@ -226,5 +223,4 @@ def subset(data: MultiLabelData, n_rows: int, *, seed: int) -> MultiLabelData:
             f"{data.name} has {counted(len(data.Y), 'row')}; cannot take {n_rows} of them"
         )
     rows = np.sort(np.random.RandomState(seed).permutation(len(data.Y))[:n_rows])
-    weights = None if data.weights is None else data.weights[rows]
-    return replace(data, X=data.X[rows], Y=data.Y[rows], weights=weights)
+    return replace(data, X=data.X[rows], Y=data.Y[rows])

@@ -118,11 +118,7 @@ def make_hypercubes(
     >>> data.X.shape, data.Y.mean(axis=0).round(2).tolist()
     ((500, 12), [0.68, 0.84, 0.6])
     """
-    return _make(
-        "hypercubes", _draw_in_cube, _in_cube,
-        n_samples, n_labels, n_relevant, n_irrelevant, n_redundant, min_radius, max_radius, noise,
-        proportional, random_state,
-    )  # fmt: skip
+    return _make("hypercubes", _draw_in_cube, _in_cube, **locals())
 
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
@@ -173,11 +169,7 @@ def make_hyperspheres(
     >>> data.X.shape, data.Y.mean(axis=0).round(2).tolist()
     ((500, 12), [0.68, 0.84, 0.62])
     """
-    return _make(
-        "hyperspheres", _draw_in_ball, _in_ball,
-        n_samples, n_labels, n_relevant, n_irrelevant, n_redundant, min_radius, max_radius, noise,
-        proportional, random_state,
-    )  # fmt: skip
+    return _make("hyperspheres", _draw_in_ball, _in_ball, **locals())
 
 
 def _make(

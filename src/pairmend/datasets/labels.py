@@ -1,11 +1,15 @@
-"""Columns of a table as labels: cells of 0 and 1, or a column that lists the tags of each row."""
+"""Labels: columns of 0 and 1, a column that lists the tags of each row, Mulan's XML files."""
 
 import csv
+import re
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
+from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from scipy import sparse
@@ -21,8 +25,7 @@ from pairmend.datasets.data import (
     quoted,
     source_name,
 )
-from pairmend.datasets.label_files import read_label_names
-from pairmend.datasets.limits import ReadLimits, ReadWarning
+from pairmend.datasets.limits import ReadLimits, ReadWarning, opened
 
 ChosenLabels = Sequence[str] | int | str | Path
 """Names of label columns, how many of the last columns, or an XML file that names them."""
@@ -173,3 +176,54 @@ def _split(text: str, separator: str) -> list[str]:
     tags = (tag.strip() for tag in text.split(separator))
     bare = (t[1:-1].strip() if len(t) > 1 and t[0] == t[-1] in "'\"" else t for t in tags)
     return list(dict.fromkeys(tag for tag in bare if tag))
+
+
+_MAX_XML = 2**24
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+def read_label_names(path: Path) -> list[str]:
+    """Read the names of the labels from Mulan's XML file, plain or compressed."""
+    with opened(path) as file:
+        text = file.read(_MAX_XML + 1)
+    if len(text) > _MAX_XML:
+        raise ValueError(f"{path}: more than {_MAX_XML} bytes, too much for a list of labels")
+    try:
+        root = ElementTree.XML(text, parser=ElementTree.XMLParser(target=_NoDoctype()))
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        raise ValueError(f"{path}: not an XML file: {error}") from error
+    except _DoctypeFound:
+        raise ValueError(
+            f"{path}: declares a document type or entities, which a list of labels must not"
+        ) from None
+    elements = [each for each in root.iter() if each.tag.split("}")[-1] == "label"]
+    names = [name for each in elements if (name := each.get("name")) is not None]
+    if root.tag.split("}")[-1] != "labels" or not names or len(names) != len(elements):
+        raise ValueError(
+            f"{path}: expected a <labels> element with <label name=...> elements, got <{root.tag}>"
+        )
+    if len(set(names)) != len(names):
+        raise ValueError(f"{path}: a label is named twice")
+    return names
+
+
+def write_label_names(file: IO[str], names: Sequence[str]) -> None:
+    """Write Mulan's XML file."""
+    for name in names:
+        if _NOT_XML.search(name):
+            raise ValueError(f"an XML file cannot hold the label name {name!r}")
+    file.write('<?xml version="1.0" encoding="utf-8"?>\n')
+    file.write('<labels xmlns="http://mulan.sourceforge.net/labels">\n')
+    file.writelines(f"<label name={quoteattr(name)}/>\n" for name in names)
+    file.write("</labels>\n")
+
+
+class _DoctypeFound(Exception):
+    pass
+
+
+class _NoDoctype(ElementTree.TreeBuilder):
+    """A tree builder that raises an error for a document type."""
+
+    def doctype(self, name: str, pubid: str, system: str) -> None:
+        raise _DoctypeFound

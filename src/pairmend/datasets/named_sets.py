@@ -1,11 +1,9 @@
 """The datasets of studies: the catalogue (catalogue.json), and loading them by name."""
 
-import difflib
 import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import resources
@@ -163,17 +161,13 @@ def find_entry(name: str) -> CatalogueEntry:
     Raises
     ------
     ValueError
-        For an unknown name; the message lists names that are close to it.
+        For an unknown name; the message lists the known ones.
 
     Examples
     --------
     >>> from pairmend.datasets.named_sets import find_entry
     >>> find_entry("Water quality").name, find_entry("IMDB0").name, find_entry("wq").name
     ('water-quality', 'imdb0', 'water-quality')
-    >>> find_entry("emotion")
-    Traceback (most recent call last):
-    ...
-    ValueError: no set is named 'emotion'; did you mean 'emotions'?
     """
     names = {
         _plain(alias): entry.name
@@ -183,13 +177,7 @@ def find_entry(name: str) -> CatalogueEntry:
     plain = _plain(name)
     if plain in names:
         return catalogue()[names[plain]]
-    close = dict.fromkeys(names[match] for match in difflib.get_close_matches(plain, names))
-    hint = (
-        f"did you mean {' or '.join(map(repr, close))}?"
-        if close
-        else f"expected one of {', '.join(catalogue())}"
-    )
-    raise ValueError(f"no set is named {name!r}; {hint}")
+    raise ValueError(f"no set is named {name!r}; expected one of {', '.join(catalogue())}")
 
 
 def _plain(name: str) -> str:
@@ -313,9 +301,8 @@ def _find_files(
                 "with load_file."
             )
         if path is None:
-            with suppress(ImportError):  # without pooch and PAIRMEND_CACHE there is no cache yet
-                path = cache_folder() / entry.folder / file.name
-                path = path if path.is_file() and _sha256_of(path) == file.sha256 else None
+            cached = cache_folder() / entry.folder / file.name
+            path = cached if cached.is_file() and _sha256_of(cached) == file.sha256 else None
         found.append(path)
     return found
 
@@ -324,8 +311,8 @@ def fetch(name: str) -> tuple[Path, ...]:
     """Download the files of a set that are not in the cache yet.
 
     Needs pooch: ``pip install 'pairmend[data]'``. A file is stored only if its SHA-256 is that of
-    the catalogue. The cache is the folder of the environment variable PAIRMEND_CACHE, or else the
-    user's cache folder; each set has a sub-folder. PAIRMEND_MIRROR is an address to use in place
+    the catalogue. The cache is the folder of the environment variable PAIRMEND_CACHE, or else
+    ``~/.cache/pairmend``; each set has a sub-folder. PAIRMEND_MIRROR is an address to use in place
     of https://raw.githubusercontent.com.
 
     Parameters
@@ -356,7 +343,16 @@ def fetch(name: str) -> tuple[Path, ...]:
 
 
 def _fetch_file(entry: CatalogueEntry, file: CatalogueFile) -> Path:
-    pooch = _import_pooch(_by_hand(entry))
+    by_hand = (
+        f"To work without the network, get {' and '.join(file.name for file in entry.files)} from "
+        f"{entry.repository}/tree/{entry.commit} on another machine and put them into a folder of "
+        "yours that data_dir or the environment variable PAIRMEND_DATA names."
+    )
+    try:
+        import pooch
+    except ImportError as error:
+        needed = f"downloads need pooch: pip install 'pairmend[data]'. {by_hand}"
+        raise ImportError(needed, name="pooch") from error
     server = os.environ.get("PAIRMEND_MIRROR") or "https://raw.githubusercontent.com"
     repository = entry.repository.removeprefix("https://github.com/")
     url = f"{server.rstrip('/')}/{repository}/{entry.commit}/{quote(file.path)}"
@@ -370,39 +366,18 @@ def _fetch_file(entry: CatalogueEntry, file: CatalogueFile) -> Path:
             downloader=pooch.HTTPDownloader(timeout=_TIMEOUT),
         )
     except (OSError, ValueError) as error:  # a wrong hash is a ValueError
-        raise OSError(f"cannot fetch {url}: {error}. {_by_hand(entry)}") from error
+        raise OSError(f"cannot fetch {url}: {error}. {by_hand}") from error
     return Path(path)
 
 
 def cache_folder() -> Path:
-    """Return the folder of the cache: PAIRMEND_CACHE, or the user's cache folder."""
-    chosen = os.environ.get("PAIRMEND_CACHE")
-    return Path(chosen).expanduser() if chosen else Path(_import_pooch().os_cache("pairmend"))
-
-
-def _by_hand(entry: CatalogueEntry) -> str:
-    """Return which files of a set to put where if they cannot be downloaded."""
-    return (
-        "To work without the network, get "
-        f"{' and '.join(file.name for file in entry.files)} from {entry.repository}/tree/"
-        f"{entry.commit} on another machine and put them into a folder of yours that data_dir or "
-        "the environment variable PAIRMEND_DATA names."
-    )
+    """Return the folder of the cache: PAIRMEND_CACHE, or .cache/pairmend in the user's folder."""
+    return Path(os.environ.get("PAIRMEND_CACHE") or "~/.cache/pairmend").expanduser()
 
 
 def _sha256_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _import_pooch(hint: str = "") -> Any:
-    try:
-        import pooch
-    except ImportError as error:
-        raise ImportError(
-            f"downloads need pooch: pip install 'pairmend[data]'. {hint}", name="pooch"
-        ) from error
-    return pooch
 
 
 def _load_packaged(name: str) -> MultiLabelData | None:

@@ -21,9 +21,8 @@ from pairmend.datasets.limits import (
 )
 from pairmend.datasets.miml import load_miml
 from pairmend.datasets.parquet import read_parquet
+from pairmend.datasets.sheets import read_text_file, read_workbook
 from pairmend.datasets.table import Notation
-from pairmend.datasets.text_files import read_text_file
-from pairmend.datasets.workbooks import read_workbook
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 _EXCEL_SUFFIXES = (".xlsx", ".xlsm")
@@ -208,18 +207,16 @@ def _features(content: ArffFile, path: Path) -> MultiLabelData:
     categories = {}
     for place, attribute in enumerate(content.attributes):
         is_text = attribute.kind == "text"
-        if attribute.kind == "relational" or (is_text and sparse.issparse(content.cells)):
+        if is_text and sparse.issparse(content.cells):
             raise ValueError(
-                f"{path}: attribute {attribute.name!r} holds bags of instances, which load_miml "
-                "reads, or texts in a sparse file, which are not read"
+                f"{path}: attribute {attribute.name!r} holds texts in a sparse file, which are not "
+                "read"
             )
         if is_text or attribute.kind == "nominal":
             categories[place] = tuple(content.texts[place]) if is_text else attribute.values
     nothing = np.empty((content.cells.shape[0], 0), dtype=np.int64)
     names = tuple(attribute.name for attribute in content.attributes)
-    return MultiLabelData(
-        content.cells, nothing, names, (), categories, set_name(path), (path,), content.weights
-    )
+    return MultiLabelData(content.cells, nothing, names, (), categories, set_name(path), (path,))
 
 
 def _own_labels(content: ArffFile, path: Path) -> tuple[ChosenLabels, str]:

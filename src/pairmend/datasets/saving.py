@@ -11,7 +11,7 @@ from scipy import sparse
 
 from pairmend._utils.files import written
 from pairmend.datasets.data import MultiLabelData
-from pairmend.datasets.label_files import write_label_names
+from pairmend.datasets.labels import write_label_names
 from pairmend.datasets.limits import kind_of
 from pairmend.datasets.table import MISSING
 
@@ -90,15 +90,14 @@ def _save_arff(data: MultiLabelData, path: Path, relation: str, *, labels_first:
             file.write(f"@attribute {_quote(name)} {kind}\n")
         file.write("\n@data\n")
         for row in range(cells.shape[0]):
-            weight = "" if data.weights is None else f",{{{float(data.weights[row])!r}}}"
             if is_sparse:
                 inside = slice(cells.indptr[row], cells.indptr[row + 1])
                 pairs = zip(cells.indices[inside].tolist(), cells.data[inside], strict=True)
                 texts = [f"{c} {_cell(columns[c], value)}" for c, value in pairs if value != 0]
-                file.write(f"{{{','.join(texts)}}}{weight}\n")
+                file.write(f"{{{','.join(texts)}}}\n")
             else:
                 texts = [_cell(columns[c], value) for c, value in enumerate(cells[row])]
-                file.write(f"{','.join(texts)}{weight}\n")
+                file.write(f"{','.join(texts)}\n")
 
 
 def _cell(column: tuple[str, tuple[str, ...] | None], value: Any) -> str:
