@@ -196,10 +196,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         self
         """
         for name, default in self._default_parts.items():
-            value = params.get(name, getattr(self, name))
-            has_nested = any(key.startswith(f"{name}__") for key in params)
-            if has_nested and (value is None or is_auto(value)):
-                params[name] = default()
+            value, prefix = params.get(name, getattr(self, name)), f"{name}__"
+            own = {key: params[key] for key in params if key.startswith(prefix)}
+            if own and (value is None or is_auto(value)):  # an error changes nothing
+                part = default().set_params(**{key[len(prefix) :]: own[key] for key in own})
+                params = {key: params[key] for key in params.keys() - own} | {name: part}
         changed: Self = super().set_params(**params)
         return changed
 
