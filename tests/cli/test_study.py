@@ -208,7 +208,7 @@ def test_nothing_that_a_results_folder_names_is_imported_or_called(study, own, d
     forge(lambda plain: plain["sets"].update(three={"function": "no_such.make"}))
     ran = study("own.toml", "--out", "out", *dry)
     assert ran.status == 2
-    assert "algorithms.FCM.class was 'subprocess.Popen'" in ran.err
+    assert "algorithms.FCM was" in ran.err
     sys.modules.pop("own_module")
     Path("imported").unlink()
     read_study("out")

@@ -7,7 +7,6 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from pairmend import CorrectedPairwiseClassifier, GaussianNeighbourhood
 from pairmend.study.objects import as_text, build, describe
-from pairmend.study.plan import differences
 
 MODELS = [
     LogisticRegression(C=3.0),
@@ -51,8 +50,7 @@ def test_objects_without_import_path_are_distinguished():
 
     one, other = describe(make(LogisticRegression)()), describe(make(LogisticRegression)())
     assert one["opaque"] == other["opaque"] == "Local"
-    (line,) = differences("A", one, other)
-    assert "no import path" in line
+    assert one != other
 
 
 @pytest.mark.parametrize(

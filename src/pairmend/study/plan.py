@@ -41,8 +41,7 @@ class Plan:
     done : frozenset
         Tasks that are done and are not computed again.
     prediction_bytes : int
-        Size of the predictions to be stored, before they are compressed, on sets whose size is
-        known: those of the catalogue, and those with results.
+        Size of the predictions to be stored, before they are compressed, on sets of the catalogue.
 
     Examples
     --------
@@ -118,7 +117,7 @@ def plan_study(
         done = frozenset(task for task in tasks if not again & {task.set, task.algorithm})
     with importable(study.folder):
         planned = [_planned(study, name, done, folder, download) for name in study.sets]
-        size = sum(_prediction_bytes(study, each, stored) for each in planned)
+        size = sum(_prediction_bytes(study, each) for each in planned)
         changes, different = [], []
         if stored is not None and done:
             places = {f"sets.{task.set}" for task in done}
@@ -153,16 +152,12 @@ def _planned(
     }
 
 
-def _prediction_bytes(study: Study, each: dict[str, Any], stored: StudyRecord | None) -> int:
+def _prediction_bytes(study: Study, each: dict[str, Any]) -> int:
     """Return the size of the remaining predictions on a set, 0 if its size is not known."""
-    source, n_cells = study.sets[each["name"]], 0
-    if source.entry:
-        n_cells = source.table.get("rows", source.entry.rows) * source.entry.labels
-    elif stored is not None and each["name"] in set(stored.sets.set):
-        known = stored.sets.set_index("set").loc[each["name"]]
-        n_cells = int(known.N * known.L)
-    if each["missing"] or study.predictions == "none":
+    source = study.sets[each["name"]]
+    if not source.entry or each["missing"] or study.predictions == "none":
         return 0
+    n_cells = source.table.get("rows", source.entry.rows) * source.entry.labels
     n_tests = (each["tasks"] - each["done"]) / study.folds  # each row is tested once a repeat
     return round(n_tests * n_cells * (2 / 8 + 4 * (study.predictions == "scores")))
 
@@ -173,21 +168,30 @@ def _definition_changes(
     """Yield a line for each change that makes new results differ from the stored ones."""
     # Sets, algorithms and repeats may be added or left out: the seed of each row depends only
     # on its names. Metrics may be added if they can be computed from predictions.
-    old, new = stored.definition, study.definition()
+    old, new = _texts(stored.definition), _texts(study.definition())
     rows = stored.tasks[stored.tasks.status == "done"]
-    for key in ("sets", "algorithms"):
-        for name in new[key]:
-            if name in old[key] and f"{key}.{name}" in places:
-                yield from differences(f"{key}.{name}", old[key][name], new[key][name])
-    for name in {**old["criteria"], **new["criteria"]}:
-        before, after = (part["criteria"].get(name, {}) for part in (old, new))
-        needed = "score_bytes" if after.get("needs") == "scores" else "stored_bytes"
-        can_be_computed = after and (rows[needed] > 0).all()
-        if not can_be_computed or (before and name not in again):
-            yield from differences(f"criteria.{name}", before, after)
-    for key in old:
-        if key not in ("sets", "algorithms", "criteria", *WITHOUT_EFFECT):
-            yield from differences(key, old[key], new.get(key))
+    for place in {**old, **new}:
+        kind, _, name = place.partition(".")
+        if kind in ("sets", "algorithms") and place not in old.keys() & new.keys() & places:
+            continue
+        if place in new and kind == "criteria" and (place not in old or name in again):
+            needs_scores = study.criteria[name].needs == "scores"
+            if (rows["score_bytes" if needs_scores else "stored_bytes"] > 0).all():
+                continue
+        before, after = (texts.get(place, "absent") for texts in (old, new))
+        if before != after:
+            yield f"{place} was {before}, is now {after}"
+
+
+def _texts(definition: dict[str, Any]) -> dict[str, str]:
+    """Return the parts of a definition as text by place; files by name, as they may be moved."""
+    tables = ("sets", "algorithms", "criteria")
+    found = {key: as_text(definition[key]) for key in {*definition} - {*tables, *WITHOUT_EFFECT}}
+    for key in tables:
+        for name, part in definition[key].items():
+            files = {k: Path(part[k]).name for k in ("file", "xml") if key == "sets" and k in part}
+            found[f"{key}.{name}"] = as_text({**part, **files})
+    return found
 
 
 def merged_definition(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
@@ -196,30 +200,6 @@ def merged_definition(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[s
         return new
     parts = {key: {**old[key], **new[key]} for key in ("sets", "algorithms")}
     return {**new, **parts, "repeats": max(old["repeats"], new["repeats"])}
-
-
-def differences(place: str, old: Any, new: Any) -> Iterator[str]:
-    """Yield a line for each difference between plain data."""
-    before, after = dict(_flat(place, old)), dict(_flat(place, new))
-    for key in {**before, **after}:
-        moved = key.startswith("sets.") and key.endswith((".file", ".xml"))
-        if key not in before:
-            yield f"{key} is new: {after[key]!r}"
-        elif key not in after:
-            yield f"{key} was {before[key]!r}, is removed"
-        elif str(after[key]).startswith("id ") and key.endswith(".hash"):
-            yield f"{key.removesuffix('.hash')} has no import path, so it cannot be compared"
-        elif as_text(before[key]) != as_text(after[key]) and not moved:
-            yield f"{key} was {before[key]!r}, is now {after[key]!r}"
-
-
-def _flat(place: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the values in nested tables and lists, with their places."""
-    if not isinstance(value, dict | list) or not value:
-        yield place, value
-        return
-    for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _flat(f"{place}.{key}", part)
 
 
 def file_changes(

@@ -134,15 +134,14 @@ class _Pool:
 
     def __init__(self, study: Study) -> None:
         self.study, self.setup = study, _setup_of(study)
-        self.own, self.lock = threading.local(), threading.Lock()
-        self.workers: set[_Worker] = set()
-        self.closed = False
+        self.workers: dict[int, _Worker] = {}  # by the thread that sends them jobs
+        self.lock, self.closed = threading.Lock(), False
 
     def close(self) -> None:
         """Kill all workers, and start no others."""
         with self.lock:
             self.closed = True
-            for worker in self.workers:
+            for worker in self.workers.values():
                 worker.end()
 
     def perform(self, job: Job) -> list[Outcome]:
@@ -160,7 +159,6 @@ class _Pool:
                 code, limit = worker.end(), self.study.time_limit
                 cause = f"exit code {code}" if code >= 0 else signal.strsignal(-code)
                 error: Exception | None = None
-                self.own.worker = None
                 if self.closed:
                     break
                 if not worker.ready and code > 0:
@@ -180,10 +178,10 @@ class _Pool:
         with self.lock:
             if self.closed:
                 raise EOFError
-            if getattr(self.own, "worker", None) is None:
-                self.own.worker = _Worker(self.setup)
-                self.workers.add(self.own.worker)
-            return self.own.worker
+            worker = self.workers.get(threading.get_ident())
+            if worker is None or worker.late or worker.process.poll() is not None:
+                worker = self.workers[threading.get_ident()] = _Worker(self.setup)
+            return worker
 
 
 class _Worker:
