@@ -39,7 +39,7 @@ def test_files_are_described_as_tables_and_as_a_page(run):
     assert "3 rows, 1 feature, 2 labels" in ran.out
     assert "[bold]sun" in ran.out  # names are data, not markup
     labels = json.loads(Path("d.json").read_text())["labels"]
-    assert [each["name"] for each in labels] == ["sea", "[bold]sun"]
+    assert [each["label"] for each in labels] == ["sea", "[bold]sun"]
     assert run("datasets", "describe", "photos.arff", "--out", "page.html").status == 0
     assert Path("page.html").read_text().startswith("<!DOCTYPE html>")
     # Regression targets become labels.

@@ -178,13 +178,6 @@ def test_invalid_arguments_are_an_error(study, words, message):
     assert (ran.status, message in ran.err) == (2, True)
 
 
-@fast
-def test_a_terminal_shows_a_progress_bar(study, terminal):
-    with terminal() as written:
-        assert study("small.toml").status == 0
-    assert "8 of 8" in written.getvalue().decode()
-
-
 @pytest.fixture
 def own(monkeypatch):
     """A study of a class in the folder of the study file; its module writes a file on import."""

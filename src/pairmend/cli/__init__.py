@@ -26,8 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         # Without its traceback the arrays of the command are freed, which the message needs.
         error.__traceback__ = None
-        print("pairmend: the memory is not sufficient; choose fewer rows or columns, or a smaller "
-              "--max-bytes", file=sys.stderr)  # fmt: skip
+        print("pairmend: the memory is not sufficient for so much data", file=sys.stderr)
         return 2
     except (OSError, EOFError, ValueError, LookupError, ImportError, RuntimeError) as error:
         print(f"pairmend: {error}", file=sys.stderr)

@@ -38,19 +38,16 @@ def info(options: argparse.Namespace) -> dict[str, Any]:
 def describe(options: argparse.Namespace) -> dict[str, Any]:
     """Describe a file."""
     data = read_labelled(options)
-    page = described(data)
+    page, found = described(data), {}
+    show_text(f"{data.name}: {size_of(data)}")
+    for title in ("characteristics", "labels", "labels_per_row"):
+        frame = getattr(page, title)
+        frame = frame.rename_axis(frame.index.name or "name").reset_index()
+        found[title] = frame.to_dict("records")
+        show_table(title, found[title][:MAX_SHOWN])
     if options.out is not None:
         options.out.write_text(page.to_html(), encoding="utf-8")
-    else:
-        show_text(f"{data.name}: {size_of(data)}")
-        for title in ("characteristics", "labels", "labels_per_row"):
-            frame = getattr(page, title).head(MAX_SHOWN)
-            rows = frame.rename_axis(frame.index.name or "").reset_index().to_dict("records")
-            show_table(title.replace("_", " ").capitalize(), rows)
-    return {
-        **page.characteristics["value"].to_dict(),
-        "labels": page.labels.reset_index(names="name").to_dict("records"),
-    }
+    return found
 
 
 def fetch_sets(options: argparse.Namespace) -> dict[str, list[str]]:

@@ -23,9 +23,6 @@ from pairmend.persistence.rows import without_codes
 MAX_SHOWN = 40
 """Columns of the report; of wider tables, those of numbers without remarks are left out."""
 MANY_VALUES = 20
-_SUFFIXES = {b"par1": ".parquet", b"pk\x03\x04": ".xlsx", b"\x1f\x8b": ".csv.gz", b"@": ".arff"}
-"""Suffix of a file by its first bytes, in lower case."""
-
 
 Columns = list[dict[str, Any]]
 """Name, kind, distinct and missing values of each column, and remarks."""
@@ -36,10 +33,9 @@ def split_names(words: Sequence[str] | None) -> list[str]:
     return [name for word in words or () for name in word.split(",") if name]
 
 
-def size_of(data: MultiLabelData, n_labels: int | None = None) -> str:
+def size_of(data: MultiLabelData) -> str:
     """Return the numbers of rows, features and labels as a text."""
-    n_labels = data.Y.shape[1] if n_labels is None else n_labels
-    sizes = (len(data.Y), "row"), (data.X.shape[1], "feature"), (n_labels, "label")
+    sizes = (len(data.Y), "row"), (data.X.shape[1], "feature"), (data.Y.shape[1], "label")
     return ", ".join(counted(number, thing) for number, thing in sizes if number)
 
 
@@ -53,12 +49,12 @@ def check_output(out: Path, *inputs: Path) -> None:
 
 def limits_of(options: argparse.Namespace) -> ReadLimits:
     """Return the limits that options set."""
-    return ReadLimits(max_bytes=options.max_bytes, max_cells=options.max_cells)
+    return ReadLimits(options.max_bytes, options.max_cells)
 
 
 @contextmanager
 def data_file(path: Path, limits: ReadLimits) -> Iterator[Path]:
-    """Return the path of a data file; for ``-``, of a temporary copy of standard input.
+    """Return the path of a data file; for ``-``, of a temporary copy of the text of standard input.
 
     The readers open a file several times.
     """
@@ -67,15 +63,11 @@ def data_file(path: Path, limits: ReadLimits) -> Iterator[Path]:
         return
     # Windows does not remove a file that a reader has left open.
     with tempfile.TemporaryDirectory(prefix="pairmend-", ignore_cleanup_errors=True) as folder:
-        block = sys.stdin.buffer.read(2**20)
-        head = block[:4].lower()
-        suffix = next((s for magic, s in _SUFFIXES.items() if head.startswith(magic)), ".csv")
-        copy, n_bytes = Path(folder, f"stdin{suffix}"), 0
+        copy, n_bytes = Path(folder, "stdin.csv"), 0
         with copy.open("wb") as file:
-            while block:
+            while block := sys.stdin.buffer.read(2**20):
                 n_bytes += file.write(block)
                 limits.check_bytes(copy, n_bytes)
-                block = sys.stdin.buffer.read(2**20)
         yield copy
 
 

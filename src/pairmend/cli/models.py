@@ -4,7 +4,6 @@ import argparse
 import re
 import sys
 import warnings
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from functools import partial
 from importlib import import_module
@@ -53,8 +52,7 @@ def fit(options: argparse.Namespace) -> dict[str, Any]:
     )
     show_status(f"wrote {options.model}: {method}, {inputs.size_of(data)}")
     show_status(f"It holds {contents}\nSHA-256: {digest}")
-    labels = dict(zip(data.label_names, data.Y.sum(axis=0).tolist(), strict=True))
-    return {"sha256": digest, "holds": contents, "labels": labels, "columns": columns}
+    return {"sha256": digest, "holds": contents, "columns": columns}
 
 
 def predict(options: argparse.Namespace) -> None:
@@ -87,7 +85,7 @@ def predict(options: argparse.Namespace) -> None:
         return
     with replaced(out) as temporary:
         (partial(frame.to_parquet, index=False) if is_parquet else as_csv)(temporary)
-    show_status(f"wrote {out}: {inputs.size_of(data, len(names))}")
+    show_status(f"wrote {out}: {inputs.size_of(data)}")
 
 
 def _predicted(model: SavedModel, data: MultiLabelData, find: Any = predicted_labels) -> Any:
@@ -148,13 +146,12 @@ def _cross_validate(options: argparse.Namespace) -> tuple[MultiLabelData, dict[s
     data, X, _ = inputs.read_training(options)
     for_frames, method = hasattr(X, "columns"), options.method or DEFAULT
     classifiers = {method: make_classifier(options, method, for_frames=for_frames)}
-    if not options.no_baselines:
-        none = dict.fromkeys(("criterion", "threshold", "recall", "precision"))
-        # The base classifier of the method, where it is a single one.
-        base = None if options.estimator == "auto" else options.estimator
-        plain = argparse.Namespace(**{**vars(options), **none, "estimator": base})
-        relevance = make_classifier(plain, "BinaryRelevance", for_frames=for_frames)
-        classifiers |= {"BinaryRelevance": relevance, "most frequent": DummyClassifier()}
+    none = dict.fromkeys(("criterion", "threshold", "recall", "precision"))
+    # The base classifier of the method, where it is a single one.
+    base = None if options.estimator == "auto" else options.estimator
+    plain = argparse.Namespace(**{**vars(options), **none, "estimator": base})
+    relevance = make_classifier(plain, "BinaryRelevance", for_frames=for_frames)
+    classifiers |= {"BinaryRelevance": relevance, "most frequent": DummyClassifier()}
     splitter = MultilabelStratifiedKFold(options.folds or 10, random_state=options.seed or 0)
     predicted = {}
     for name, classifier in classifiers.items():
@@ -184,7 +181,12 @@ def explain(options: argparse.Namespace) -> list[dict[str, Any]]:
         training=training,
         n_problems=None if is_short else MOST_PROBLEMS,
     )
-    explained[:] = _named(explained, rows, names.get(options.name), known.get(options.name))
+    for place, row in enumerate(rows):
+        near = explained[place].training_rows
+        if options.name in known:
+            near = tuple(replace(each, index=known[options.name][each.row]) for each in near)
+        index = names[options.name][row] if names else None
+        explained[place] = replace(explained[place], row=row, index=index, training_rows=near)
     if page is not None:
         with written(page) as file:
             file.write(explained.to_html(title=f"{options.model.name}: {data.name}"))
@@ -192,13 +194,3 @@ def explain(options: argparse.Namespace) -> list[dict[str, Any]]:
     elif options.row is not None:
         show_text("\n\n".join(each.text() for each in explained))
     return [asdict(each) for each in explained]
-
-
-def _named(explained: Any, rows: list[int], names: Any, known: Any) -> Iterator[Any]:
-    """Yield explanations with the numbers of rows in their file, and the names of rows if given."""
-    for each, row in zip(explained, rows, strict=True):
-        neighbours = each.training_rows
-        if known is not None:
-            neighbours = tuple(replace(other, index=known[other.row]) for other in neighbours)
-        index = None if names is None else names[row]
-        yield replace(each, row=row, index=index, training_rows=neighbours)

@@ -44,14 +44,13 @@ OPTIONS = {
     "--json FILE": "write the results as JSON; - for standard output, in place of tables",
     "--keep COLUMN ...": "columns of DATA to write before the labels, as an identifier",
     "--labels LABEL ...": "names of label columns, how many last columns, or Mulan's XML file",
-    "--max-bytes N": f"largest size of the unpacked data (default: {defaults.MAX_FILE_BYTES})",
-    "--max-cells N": f"largest number of cells of the data (default: {defaults.MAX_FILE_CELLS})",
-    "--max-model-bytes N": f"largest memory of a model (default: {defaults.MAX_MODEL_BYTES})",
+    f"--max-bytes N={defaults.MAX_FILE_BYTES}": "largest size of the unpacked data",
+    f"--max-cells N={defaults.MAX_FILE_CELLS}": "largest number of cells of the data",
+    f"--max-model-bytes N={defaults.MAX_MODEL_BYTES}": "largest memory of a model",
     "--method NAME": "a class of pairmend, or the path of one (default: MendedClassifier)",
     "--metrics NAME ...": "only these metrics, of the study or of scikit-learn",
     "--model FILE": "the model file to write",
     "--name COLUMN": "column of DATA with names of rows, to show as such",
-    "--no-baselines": "do not measure binary relevance and the most frequent labels",
     "--out PATH": "the file or folder to write; - for standard output",
     "--out-xml FILE": "the label file to write, for Mulan",
     "--precision SHARE": "threshold with a guaranteed mean precision of rows, such as 0.9",
@@ -78,7 +77,7 @@ OPTIONS = {
 """Help by an option, or a positional argument in capitals, as the usage shows it.
 
 The name of its value determines the type, see `TYPES`. ``NAME ...`` is a list, ``[NAME ...]`` one
-that may be empty, and ``a|b`` are choices.
+that may be empty, ``N=1`` has a default, and ``a|b`` are choices.
 """
 LIMITS = "--max-bytes --max-cells"
 DATA = f"DATA --encoding --delimiter --decimal --thousands --header-row --sheet {LIMITS}"
@@ -92,7 +91,7 @@ STUDY = (
 COMMANDS = {
     "models.fit": f"{DATA} --model! {LABELS} {FITTING} --trust",
     "models.predict": f"MODEL {DATA} --out! --proba --keep {MODEL}",
-    "models.evaluate": f"MODEL? {DATA} {LABELS} {FITTING} --folds --no-baselines {MODEL}",
+    "models.evaluate": f"MODEL? {DATA} {LABELS} {FITTING} --folds {MODEL}",
     "models.explain": f"MODEL {DATA} --row --html --training --name {MODEL}",
     "studies.study": f"STUDY? {STUDY} --out --rerun --accept-changes --dry-run --check",
     "studies.report": "FOLDER --metrics --algorithms --alpha --control --out --accept-changes",
@@ -137,11 +136,6 @@ TYPES: dict[str, Any] = {
     **dict.fromkeys(PATHS, Path),
 }
 """Types of values by their names; others are texts."""
-DEFAULTS = {
-    "max_bytes": defaults.MAX_FILE_BYTES,
-    "max_cells": defaults.MAX_FILE_CELLS,
-    "max_model_bytes": defaults.MAX_MODEL_BYTES,
-}
 FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
 """Functions of the shells that complete names of files, as shtab calls them."""
 
@@ -163,7 +157,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         own = group.add_parser(name, help=SUMMARIES[path], description=SUMMARIES[path])
         for option in f"{options} --json --quiet".split():
             _add_argument(own, usages[option.rstrip("!?")], option)
-        own.set_defaults(path=path, **DEFAULTS)
+        own.set_defaults(path=path)
     if words[:1] == ["--print-completion"] and words[1:2] in [[shell] for shell in FILES]:
         import shtab  # slow to import
 
@@ -176,8 +170,10 @@ def _add_argument(parser: argparse.ArgumentParser, usage: str, option: str) -> N
     """Add an option or a positional argument as `OPTIONS` and `COMMANDS` describe them."""
     is_option = usage.startswith("-")
     value = usage.partition(" ")[2] if is_option else usage
-    name = value.strip("[]").removesuffix(" ...")
+    name, _, default = value.strip("[]").removesuffix(" ...").partition("=")
+    about = f"{OPTIONS[usage]} (default: {default})" if default else OPTIONS[usage]
     arguments: dict[str, Any] = {"metavar": name, "type": TYPES.get(name, str)}
+    arguments["default"] = default or None
     if not value:
         arguments = {"action": "store_true"}
     elif "|" in value:
@@ -187,6 +183,6 @@ def _add_argument(parser: argparse.ArgumentParser, usage: str, option: str) -> N
     if "..." in value or option.endswith("?"):
         arguments["nargs"] = "?" if option.endswith("?") else "*" if "[" in value else "+"
     flag = usage.partition(" ")[0] if is_option else name.lower()
-    added = parser.add_argument(flag, help=OPTIONS[usage], **arguments)
+    added = parser.add_argument(flag, help=about, **arguments)
     if name in PATHS:
         added.complete = FILES  # type: ignore[attr-defined]

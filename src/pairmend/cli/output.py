@@ -80,43 +80,32 @@ def show_table(title: str, rows: Sequence[Mapping[str, Any]], *, is_result: bool
 
 
 @contextmanager
-def progress(task: str) -> Iterator[Callable[..., None]]:
-    """Show what is done: a bar on a terminal, elsewhere a line every few seconds.
+def progress(task: str) -> Iterator[Callable[[str], None]]:
+    """Show what is done: one line on a terminal, elsewhere a new line every few seconds.
 
-    Yield a function that takes what is being done now, and the share done if it is known.
+    Yield a function that takes what is being done now.
     """
     if _state["quiet"]:
-        yield lambda doing, share=None: None
+        yield lambda doing: None
     elif sys.stderr.isatty():
         from rich.console import Console
         from rich.markup import escape
-        from rich.progress import Progress
 
-        with Progress(console=Console(stderr=True), transient=True) as bar:
-            number = bar.add_task(escape(task), total=None)
-            yield lambda doing, share=None: bar.update(
-                number,
-                description=escape(doing),
-                completed=share,
-                total=share if share is None else 1.0,
-            )
+        with Console(stderr=True).status(escape(task)) as status:
+            yield lambda doing: status.update(escape(doing))
     else:
         latest, ended, start = [task], Event(), time.monotonic()
 
         def print_lines() -> None:  # also while a single step takes long
             while not ended.wait(SECONDS_BETWEEN_LINES):
                 seconds = time.monotonic() - start
-                print(f"{latest[0]} ({seconds:.0f} s)", file=sys.stderr, flush=True)
+                print(f"{latest[-1]} ({seconds:.0f} s)", file=sys.stderr, flush=True)
 
-        thread = Thread(target=print_lines, daemon=True)
-        thread.start()
+        Thread(target=print_lines, daemon=True).start()
         try:
-            yield lambda doing, share=None: latest.__setitem__(
-                0, doing if share is None else f"{share:4.0%}  {doing}"
-            )
+            yield latest.append
         finally:
             ended.set()
-            thread.join()
 
 
 def write_json(path: Path | None, content: Any) -> None:

@@ -44,8 +44,7 @@ def study(options: argparse.Namespace) -> dict[str, Any]:
     with progress("starting") as update:
 
         def show(step: Step) -> None:
-            share = step.n_done / max(step.n_tasks, 1)
-            update(f"{step.n_done} of {step.n_tasks}  {step.doing}", share)
+            update(f"{step.n_done} of {step.n_tasks}  {step.doing}")
             if step.outcome is not None and step.outcome.error:
                 task, error = step.outcome.task, step.outcome.error.splitlines()[0]
                 show_note(f"{task.algorithm} fails on {task.set}: {error}")
@@ -66,8 +65,8 @@ def study(options: argparse.Namespace) -> dict[str, Any]:
     tasks = read_study(out).tasks
     parts = tasks.set.isin(list(chosen.sets)) & tasks.algorithm.isin(list(chosen.algorithms))
     failed = tasks[parts & (tasks.status == "failed")]
-    failed = failed.groupby(["set", "algorithm", "error"], sort=False).size()
-    found = failed.reset_index(name="n_tasks").to_dict("records")
+    counts = failed.groupby(["set", "algorithm", "error"], sort=False).size()
+    found = counts.reset_index(name="n_tasks").to_dict("records")
     show_table("Failed tasks", found)
     from pairmend.report import write_report  # needs packages that the run does not
 
@@ -90,11 +89,10 @@ def report(options: argparse.Namespace) -> dict[str, Any]:
     """Write the report of a study."""
     record = read_study(options.folder, options.metrics and split_names(options.metrics))
     if not options.accept_changes and (changes := changed_sets(options.folder)):
+        changed = "\n  ".join(changes)
         raise ValueError(
-            f"the results in {options.folder} are not those of the data as they are now:\n  "
-            + "\n  ".join(changes)
-            + "\nCompute the sets again (pairmend study --rerun NAME), undo the changes, or report "
-            "the results as they are (--accept-changes)."
+            f"files of sets have changed since; compute the sets again (pairmend study --rerun "
+            f"NAME), or report the results as they are (--accept-changes):\n  {changed}"
         )
     chosen = options.algorithms and split_names(options.algorithms)
     return _reported(options, record.narrowed(chosen), options.out or options.folder)
