@@ -474,13 +474,13 @@ CASES = [
     Case(
         "not_a_workbook.xlsx",
         PLAIN.encode(),
-        error="not an Excel workbook.*save it as .xlsx or .csv",
+        error="not an Excel workbook that can be read",
     ),
     text(
         "delimiter_of_arff.arff",
         "@relation a",
         options={"delimiter": ";"},
-        error="has no --delimiter; leave it out",
+        error="a .arff file takes no delimiter; leave it out",
     ),
 ]
 
@@ -571,7 +571,7 @@ def test_workbook_with_several_sheets_and_bad_rows(tmp_path):
     with pytest.raises(ValueError, match="several sheets have cells: 'photos', 'other'; .*--sheet"):
         load_file(path, 1)
     assert load_file(path, 1, sheet="photos").feature_names == ("a",)
-    with pytest.raises(ValueError, match=r"no sheet is named 'third'; it has \['photos"):
+    with pytest.raises(ValueError, match="no sheet is named 'third'; it has 'photos"):
         load_file(path, 1, sheet="third")
     data = load_file(path, ["d"], sheet="other")
     np.testing.assert_array_equal(data.X, [[2, np.nan], [3, 7]])

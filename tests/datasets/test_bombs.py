@@ -17,7 +17,7 @@ from pairmend.datasets import (
     ReadLimits,
     load_file,
 )
-from pairmend.datasets.parquet import write_parquet
+from pairmend.datasets.sheets import write_parquet
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from pairmend.datasets import load_file, make_hypercubes, one_hot, save_file
-from pairmend.datasets.parquet import write_parquet
+from pairmend.datasets.sheets import write_parquet
 
 ARFF = """@relation photos
 @attribute hue {red,green,blue}
@@ -231,14 +231,14 @@ def test_labels_that_cannot_be(csv_file, labels, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"decimal": ";"}, "decimal must be one of '.' ','"),
-        ({"thousands": "__"}, "thousands must be one of '.' ',' \"'\" ' '"),
-        ({"decimal": ",", "thousands": ","}, "must differ, got ',' for both"),
+        ({"decimal": ";"}, "decimal must be '.' or ','.* got ';' and None"),
+        ({"thousands": "__"}, "thousands another one, .* got '.' and '__'"),
+        ({"decimal": ",", "thousands": ","}, "thousands another one, .* got ',' and ','"),
         ({"header_row": -1}, "header_row must be at least 0, got -1"),
         ({"delimiter": ";;"}, "delimiter must be one character"),
         ({"encoding": "nope"}, "not a text file in nope"),
         ({"header_row": 9}, "empty; expected a header"),
-        ({"sheet": "a"}, "a .csv file has no --sheet; leave it out"),
+        ({"sheet": "a"}, "a .csv file takes no sheet; leave it out"),
     ],
 )
 def test_invalid_options(csv_file, options, message):

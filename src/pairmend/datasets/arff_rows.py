@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.text import counted
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.datasets.limits import CellCount
 
@@ -201,11 +200,7 @@ class Rows:
         n_columns = len(self.attributes)
         cells = split(line, n_columns)
         if len(cells) != n_columns:
-            more = "at least " if len(cells) > n_columns else ""
-            raise ValueError(
-                f"{more}{counted(len(cells), 'value')} where {counted(n_columns, 'attribute')} "
-                f"{'is' if n_columns == 1 else 'are'} declared"
-            )
+            raise ValueError(f"{len(cells)} values where {n_columns} attributes are declared")
         return range(n_columns), cells
 
     def _sparse_row(self, line: str) -> tuple[Sequence[int], list[str]]:

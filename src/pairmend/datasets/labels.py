@@ -1,10 +1,8 @@
 """Labels: columns of 0 and 1, a column that lists the tags of each row, Mulan's XML files."""
 
-import csv
 import re
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
@@ -42,7 +40,6 @@ _INDICATOR_OF = {**dict.fromkeys(_PRESENT, 1.0), **dict.fromkeys(_ABSENT, 0.0)}
 """1 and 0 by the texts that stand for them, in lower case."""
 _SEPARATORS = ";|,/\n"
 """Separators of tags that need no option where a column has one of them only."""
-_BRACKETS = {"[": "]", "{": "}", "(": ")"}
 
 
 def find_labels(path: Path, names: Sequence[str], labels: ChosenLabels) -> tuple[str, ...]:
@@ -167,12 +164,8 @@ def _find_separator(source: str, column: str, texts: Sequence[str]) -> str:
 def _split(text: str, separator: str) -> list[str]:
     """Return the different tags of a cell, without the brackets and quotes of a list."""
     text = text.strip()
-    if text[:1] in _BRACKETS and text[-1:] == _BRACKETS[text[:1]]:
-        text = text[1:-1].strip()
-        if text and text[0] in "'\"":  # a list as Python or JSON write it
-            with suppress(csv.Error):  # a cell that is too long
-                cells = next(csv.reader([text], quotechar=text[0], skipinitialspace=True))
-                return list(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))
+    if text[:1] in ("[", "{", "(") and text[-1:] in ("]", "}", ")"):
+        text = text[1:-1]
     tags = (tag.strip() for tag in text.split(separator))
     bare = (t[1:-1].strip() if len(t) > 1 and t[0] == t[-1] in "'\"" else t for t in tags)
     return list(dict.fromkeys(tag for tag in bare if tag))

@@ -20,8 +20,7 @@ from pairmend.datasets.limits import (
     memory_checked,
 )
 from pairmend.datasets.miml import load_miml
-from pairmend.datasets.parquet import read_parquet
-from pairmend.datasets.sheets import read_text_file, read_workbook
+from pairmend.datasets.sheets import read_parquet, read_text_file, read_workbook
 from pairmend.datasets.table import Notation
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -136,16 +135,17 @@ def load_file(
     path = Path(path)
     kind = kind_of(path)
     is_text, is_excel = kind in _TEXT_SUFFIXES, kind in _EXCEL_SUFFIXES
-    of_cells = {"decimal": decimal, "thousands": thousands, "header_row": header_row}
-    unused = {
-        **({} if is_text or kind == ".arff" else {"encoding": encoding}),
-        **({} if is_text else {"delimiter": delimiter}),
-        **({} if is_excel else {"sheet": sheet}),
-        **({} if is_text or is_excel else of_cells),
+    options = {
+        "encoding": (encoding, is_text or kind == ".arff"),
+        "delimiter": (delimiter, is_text),
+        "sheet": (sheet, is_excel),
+        "decimal": (decimal, is_text or is_excel),
+        "thousands": (thousands, is_text or is_excel),
+        "header_row": (header_row, is_text or is_excel),
     }
-    if wrong := [option for option, value in unused.items() if value is not None]:
-        options = " and no ".join(f"--{option.replace('_', '-')}" for option in wrong)
-        raise ValueError(f"{path}: a {kind} file has no {options}; leave it out")
+    for option, (value, is_used) in options.items():
+        if value is not None and not is_used:
+            raise ValueError(f"{path}: a {kind} file takes no {option}; leave it out")
     if header_row is not None and header_row < 0:
         raise ValueError(f"header_row must be at least 0, got {header_row}")
     given = [option for option in (labels, tags, targets) if option is not None]

@@ -42,15 +42,14 @@ class Notation:
     @classmethod
     def of(cls, decimal: str | None, thousands: str | None) -> "Notation | None":
         """Return the notation of the options; None if none is given."""
-        for name, sign, allowed in (("decimal", decimal, ".,"), ("thousands", thousands, ".,' ’")):
-            if sign is not None and (len(sign) != 1 or sign not in allowed):
-                signs = " ".join(map(repr, allowed))
-                raise ValueError(f"{name} must be one of {signs}, got {sign!r}")
         if decimal is None and thousands is None:
             return None
         decimal = decimal or ("," if thousands == "." else ".")
-        if decimal == thousands:
-            raise ValueError(f"decimal and thousands must differ, got {decimal!r} for both")
+        if decimal not in (".", ",") or thousands not in (None, *".,' ’") or decimal == thousands:
+            raise ValueError(
+                "decimal must be '.' or ',', and thousands another one, or \"'\" or ' '; got "
+                f"{decimal!r} and {thousands!r}"
+            )
         return cls(decimal, thousands or "")
 
     def parse(self, text: str) -> float:
