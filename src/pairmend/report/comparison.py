@@ -10,7 +10,7 @@ labels: where P is close to 0, the printed losses are impossible for the method 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -18,6 +18,9 @@ from pairmend import published, stats
 from pairmend.datasets import catalogue
 from pairmend.stats.adjustment import MOST_ALGORITHMS
 from pairmend.stats.bayesian import ROPE
+
+if TYPE_CHECKING:
+    from pairmend.report.summary import Summary
 
 MIN_SETS = 5
 """Minimum number of sets for the tests of Friedman, Nemenyi and Wilcoxon.
@@ -122,6 +125,8 @@ def pair_tests(losses: Losses, alpha: float, control: str | None) -> pd.DataFram
 
 def signed_rank_tests(losses: Losses, control: str | None) -> pd.DataFrame:
     """Compare pairs over sets by the Bayesian signed-rank test."""
+    if len(losses.means) < 2:
+        return pd.DataFrame()
     given: dict[str, Any] = {"rope": losses.rope, "n_samples": N_SAMPLES, "control": control}
     tests = stats.bayesian_signed_rank(losses.means, **given)
     tests.insert(0, "sets", len(losses.means))
@@ -148,9 +153,9 @@ def with_algorithm(tests: pd.DataFrame, name: str) -> Any:
     return tests.index.to_frame()[["first", "second"]].eq(name).any(axis=1)
 
 
-def spearman_tests(losses: Losses, characteristics: pd.DataFrame) -> pd.DataFrame:
+def spearman_tests(losses: Losses, sets: pd.DataFrame) -> pd.DataFrame:
     """Correlate losses with characteristics; p-values are adjusted by Holm's procedure."""
-    known = characteristics.reindex(losses.means.index).dropna(axis=1)
+    known = sets.loc[losses.means.index, list(published.CHARACTERISTICS)].dropna(axis=1)
     if known.empty or len(known) < MIN_SETS:
         return pd.DataFrame()
     tests = stats.spearman(losses.sign * losses.means, known)
@@ -161,30 +166,26 @@ def spearman_tests(losses: Losses, characteristics: pd.DataFrame) -> pd.DataFram
     return wide.reindex(columns=columns).reindex(known.columns).rename_axis("characteristic")
 
 
-def beside_published(means: pd.DataFrame, sets: pd.DataFrame) -> pd.DataFrame:
-    """Return printed beside measured losses; metrics have the paper's names."""
+def beside_published(
+    means: "pd.Series[float]", sets: pd.DataFrame, metrics: "pd.Series[str]"
+) -> pd.DataFrame:
+    """Return printed beside measured losses, and whether the printed ones are possible."""
     numbers = sets["number"].dropna().astype(int)
     printed = published.losses()
-    shares = printed.unstack()
-    shares = (shares.xs("hamming", axis=1, level=1) / shares.xs("micro_f1", axis=1, level=1)).sub(
-        published.sets()["LD"], axis=0
-    )
-    algorithms = [name for name in shares if name in means.index.get_level_values("algorithm")]
-    low = (shares[algorithms] < MIN_SHARE).all(axis=1)
-    generated = {
-        number
-        for entry in catalogue().values()
-        if entry.status == "generated"
-        for number in entry.paper_numbers
-    }
+    shares = printed.xs("hamming", level=1) / printed.xs("micro_f1", level=1)
+    shares = shares.sub(published.sets()["LD"], axis=0)
+    names = [name for name in shares if name in means.index.get_level_values("algorithm")]
+    low = (shares[names] < MIN_SHARE).all(axis=1)
+    made = [entry for entry in catalogue().values() if entry.status == "generated"]
+    generated = {number for entry in made for number in entry.paper_numbers}
     kinds = {
-        name: GENERATED if number in generated else IMPOSSIBLE if low.get(number) else POSSIBLE
+        name: GENERATED if number in generated else IMPOSSIBLE if low[number] else POSSIBLE
         for name, number in numbers.items()
     }
-    rows = means.reset_index()
-    rows = rows[rows["set"].isin(numbers.index)].rename(columns={"mean": "measured"})
-    keys = zip(rows["set"].map(numbers), rows["metric"], rows["algorithm"], strict=True)
-    rows["published"] = pd.Series(map(printed.stack().get, keys), rows.index, dtype=float)
+    rows = means.rename("measured").reset_index()
+    rows = rows[rows["set"].isin(numbers.index)]
+    keys = [rows["set"].map(numbers), rows["metric"].map(metrics), rows["algorithm"]]
+    rows["published"] = printed.stack().reindex(pd.MultiIndex.from_arrays(keys)).to_numpy()
     rows["difference"] = rows["measured"] - rows["published"]
     rows["printed"] = rows["set"].map(kinds)
     columns = ["set", "printed", "metric", "algorithm", "published", "measured", "difference"]
@@ -200,32 +201,20 @@ def distances(losses: pd.DataFrame) -> pd.DataFrame:
     return both.groupby(keys, sort=False)["difference"].mean().unstack(sort=False)
 
 
-def ranks_beside_published(losses: pd.DataFrame) -> pd.DataFrame:
-    """Return average ranks by printed and by measured losses on the same sets."""
-    found = {}
-    for metric, rows in losses[losses["printed"] != GENERATED].groupby("metric", sort=False):
-        for source in ("published", "measured"):
-            wide = rows.set_index(["set", "algorithm"])[source].unstack(sort=False).dropna()
-            if len(wide) and wide.shape[1] > 1:
-                ranks = stats.average_ranks(wide)
-                found[metric, source] = pd.concat([pd.Series({"sets": len(wide)}), ranks])
-    return pd.DataFrame(found).T.rename_axis(["metric", "losses"]) if found else pd.DataFrame()
+def conclusions(summary: "Summary", is_complete: bool) -> pd.DataFrame:
+    """Return the paper's conclusions, what the study found, and whether they hold."""
+    has_all = is_complete and set(published.ALGORITHMS) <= set(summary.ranks.columns)
+    rows = list(_conclusions(summary)) if has_all and summary.control is None else []
+    return pd.DataFrame(rows, columns=["the paper found", "here", "verdict"])
 
 
-def conclusions(
-    titles: Mapping[str, str],
-    ranks: pd.DataFrame,
-    friedman: pd.DataFrame,
-    pairs: pd.DataFrame,
-    alpha: float,
-) -> Iterator[tuple[str, str, str]]:
-    """Yield the paper's conclusions, what the study found, and whether they hold.
-
-    `titles` are those of the metrics that the study has; `pairs` has the metrics on whose number
-    of sets a test can be significant.
-    """
+def _conclusions(summary: "Summary") -> Iterator[tuple[str, str, str]]:
+    ranks, friedman, alpha = summary.ranks, summary.friedman, summary.alpha
+    known = summary.metrics[summary.metrics["name"].isin(published.METRICS)]
+    titles = dict(zip(known["name"], known.index, strict=True))
+    tested = {metric for metric in known.index if summary.is_in_reach(metric)}
+    pairs = summary.pairs
     few = "too few sets"
-    tested = set(pairs.index.get_level_values("metric")) if len(pairs) else set()
     for (name, algorithm), printed in _BETTER_THAN_LPW.items():
         if title := titles.get(name):
             claim = f"{algorithm} is better than LPW in {title} (p = {printed:.3f})"
@@ -234,11 +223,11 @@ def conclusions(
             if title not in tested:
                 yield claim, f"{here}, {few}", UNTESTED
                 continue
-            of_pair = pairs.loc[title][with_algorithm(pairs.loc[title], algorithm)]
-            (test,) = of_pair[with_algorithm(of_pair, "LPW")].itertuples()
-            p = of_pair.loc[test.Index, "adjusted p"]
-            is_ahead = test.effect != 0 and (test.effect > 0) == (test.Index[0] == algorithm)
-            verdict = FAILS if not is_ahead else HOLDS if p < alpha else TENDS
+            of_metric = pairs.loc[title]
+            is_first = (algorithm, "LPW") in of_metric.index
+            test = of_metric.loc[(algorithm, "LPW") if is_first else ("LPW", algorithm)]
+            p, effect = test["adjusted p"], test["effect"] if is_first else -test["effect"]
+            verdict = FAILS if effect <= 0 else HOLDS if p < alpha else TENDS
             yield claim, f"{here}, p = {p:.3f}", verdict
     for name, printed in _FRIEDMAN.items():
         if title := titles.get(name):

@@ -1,9 +1,8 @@
 """Results from elsewhere: tables of losses, long or wide, as the record of a study."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +26,10 @@ SCORES = re.compile(
     r"^(?!1 ?-)(.*[ _-])?(accuracy|auc|f1|jaccard|precision|recall)\b", re.IGNORECASE
 )
 """Names of metrics of which greater values are better."""
-NEEDED = {"set", "algorithm", "value"}
+TASK_COLUMNS = [
+    "set", "repeat", "fold", "algorithm", "status", "fitted_by", "fit_seconds", "predict_seconds",
+    "peak_bytes", "warnings", "error", "traceback", "finished",
+]  # fmt: skip
 KEYS = ["set", "repeat", "fold", "algorithm", "criterion"]
 SECTIONS = ("ranks", "tests", "probabilities", "results")
 """Sections of a report that need nothing but values."""
@@ -98,26 +100,31 @@ def losses_record(
     frame = losses if isinstance(losses, pd.DataFrame) else _read(Path(losses))
     rows = _tidy(frame, where)
     names = {key: list(rows[key].unique()) for key in ("set", "algorithm", "criterion")}
-    if len(names["algorithm"]) < 2:
-        raise ValueError(
-            f"{where}: a comparison needs at least two algorithms, found {names['algorithm']}"
-        )
-    if greater_is_better is False:
-        _refuse_scores(where, frame.columns, names["criterion"])
-    greater = set(greater_is_better) if not isinstance(greater_is_better, bool) else set()
-    if greater_is_better is True:
-        greater = set(names["criterion"])
-    if unknown := greater - set(names["criterion"]):
-        raise ValueError(
-            f"{where}: there is no metric {', '.join(map(repr, sorted(unknown)))}; found "
-            f"{', '.join(map(repr, names['criterion']))}"
-        )
+    metrics, algorithms = names["criterion"], names["algorithm"]
+    if isinstance(greater_is_better, bool):
+        greater = set(metrics) if greater_is_better else set()
+    else:
+        greater = set(greater_is_better)
+    scores = [name for name in metrics if SCORES.search(name) and name not in LOSS_NAMES]
+    scores += [str(name) for name in frame.columns if str(name).strip().casefold() == "score"]
+    unknown = ", ".join(map(repr, sorted(greater - set(metrics))))
+    for is_wrong, message in (
+        (len(algorithms) < 2, f"a comparison needs at least two algorithms, found {algorithms}"),
+        (unknown, f"there is no metric {unknown}; found {', '.join(map(repr, metrics))}"),
+        (
+            scores and greater_is_better is False,
+            f"{scores[:1]} seems to be a score, of which greater values are better; expected "
+            "losses. State the metrics of which greater values are better (--greater-is-better, "
+            "greater_is_better), or rename it",
+        ),
+    ):
+        if is_wrong:
+            raise ValueError(f"{where}: {message}")
     sets = pd.DataFrame({"set": names["set"], "title": names["set"], "sha256": "", "source": ""})
     sets[["paper_number", *CHARACTERISTICS]] = np.nan
-    task_columns = [
-        "set", "repeat", "fold", "algorithm", "status", "fitted_by", "fit_seconds",
-        "predict_seconds", "peak_bytes", "warnings", "error", "traceback", "finished",
-    ]  # fmt: skip
+    described = {
+        name: {"title": name, "greater_is_better": name in greater} for name in names["criterion"]
+    }
     return StudyRecord(
         definition={
             "name": "comparison",
@@ -126,29 +133,14 @@ def losses_record(
             "repeats": int(rows["repeat"].max()) + 1,
             "alpha": 0.05,
             "sets": {name: {} for name in names["set"]},
-            "algorithms": {name: {} for name in names["algorithm"]},
-            "criteria": {
-                name: {"title": name, "greater_is_better": name in greater}
-                for name in names["criterion"]
-            },
+            "algorithms": {name: {} for name in algorithms},
+            "criteria": described,
         },
         results=rows,
-        tasks=pd.DataFrame(columns=task_columns, dtype=object),
+        tasks=pd.DataFrame(columns=TASK_COLUMNS, dtype=object),
         sets=sets,
         runs=pd.DataFrame(columns=["started", "ended", "versions", "machine"]),
     )
-
-
-def _refuse_scores(where: str, columns: Iterable[Any], criteria: Iterable[str]) -> None:
-    """Raise an error for values that seem to be scores, if nothing is stated about them."""
-    found = [name for name in criteria if SCORES.search(name) and name not in LOSS_NAMES]
-    found += [str(name) for name in columns if str(name).strip().casefold() == "score"]
-    if found:
-        raise ValueError(
-            f"{where}: {found[0]!r} seems to be a score, of which greater values are better; "
-            "expected losses. State the metrics of which greater values are better "
-            "(--greater-is-better, greater_is_better), or rename it"
-        )
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -161,51 +153,48 @@ def _read(path: Path) -> pd.DataFrame:
 def _tidy(frame: pd.DataFrame, where: str) -> pd.DataFrame:
     """Return rows of set, repeat, fold, algorithm, criterion and value, all present."""
     meanings = {name: key for key, names in NAMES.items() for name in names}
-    named = {column: meanings.get(str(column).strip().casefold()) for column in frame.columns}
+    named = [meanings.get(str(column).strip().casefold(), "") for column in frame.columns]
     if not isinstance(frame.index, pd.RangeIndex):
-        is_wide = frame.index.nlevels == 1 and not any(named.values())
+        is_wide = frame.index.nlevels == 1 and not any(named)
         frame = (frame.rename_axis("set") if is_wide else frame).reset_index()
-        named = {column: meanings.get(str(column).strip().casefold()) for column in frame.columns}
-    known = [key for key in named.values() if key is not None]
-    if doubled := [key for key in NAMES if known.count(key) > 1 and set(known) >= NEEDED]:
-        both = [str(column) for column, key in named.items() if key == doubled[0]]
-        raise ValueError(f"{where}: {' and '.join(both)} both mean {doubled[0]!r}; keep one")
-    if set(known) >= NEEDED:
-        rows = frame.rename(columns=named)[known]
+        named = [meanings.get(str(column).strip().casefold(), "") for column in frame.columns]
+    doubled = [key for key in NAMES if named.count(key) > 1]
+    is_long = set(named) >= {"set", "algorithm", "value"}
+    if is_long and doubled:
+        raise ValueError(f"{where}: several columns mean {doubled}; keep one of each")
+    if is_long:
+        rows = frame.set_axis(named, axis=1)[[key for key in NAMES if key in named]].copy()
     else:
         rows = frame.rename(columns={frame.columns[0]: "set"})
         rows = rows.melt(id_vars="set", var_name="algorithm", value_name="value")
     given = rows["value"].replace(["", "NA", "nan"], np.nan)
-    values = pd.to_numeric(given, errors="coerce")
-    looks_numeric = pd.to_numeric(rows["set"], errors="coerce").notna().all()
-    is_wide_of_numbers = looks_numeric and "set" not in known
-    if (values.isna() & given.notna()).any() or is_wide_of_numbers:
-        found = ", ".join(map(str, frame.columns[:8]))
-        raise ValueError(
-            f"{where}: found the columns {found}, with cells that are no numbers or without names "
-            f"of sets (if these are numbers, call their column set); {LAYOUTS}"
-        )
-    rows = rows.assign(value=values.astype(float))[np.isfinite(values)]
-    if not len(rows):
-        raise ValueError(f"{where}: there is no value; {LAYOUTS}")
+    rows["value"] = pd.to_numeric(given, errors="coerce").astype(float)
+    is_unnamed = "set" not in named and pd.to_numeric(rows["set"], errors="coerce").notna().all()
+    wrong_cells = (rows["value"].isna() & given.notna()).any() or is_unnamed
+    rows = rows[np.isfinite(rows["value"])]
     for key, default in (("criterion", "loss"), ("repeat", "1"), ("fold", "1")):
-        rows[key] = rows.get(key, default)
+        rows = rows.assign(**{key: rows.get(key, default)})
+    missing = [key for key in KEYS if (rows[key].isna() | (rows[key] == "")).any()]
+    n_twice = int(rows.duplicated(KEYS).sum())
+    for is_wrong, message in (
+        (
+            wrong_cells,
+            f"found the columns {', '.join(map(str, frame.columns[:8]))}, with cells that are no "
+            "numbers or without names of sets (if these are numbers, call their column set); "
+            f"{LAYOUTS}",
+        ),
+        (rows.empty, f"there is no value; {LAYOUTS}"),
+        (missing, f"rows have no {missing[:1]}; fill these cells, or remove the rows"),
+        (
+            n_twice,
+            f"{counted(n_twice, 'value occurs', 'values occur')} twice. Values of folds need a "
+            "column 'fold'; otherwise average them first",
+        ),
+    ):
+        if is_wrong:
+            raise ValueError(f"{where}: {message}")
     for key in KEYS:
-        n_missing = int((rows[key].isna() | (rows[key] == "")).sum())
-        if n_missing:
-            raise ValueError(
-                f"{where}: {counted(n_missing, 'row has', 'rows have')} no {key}; fill these "
-                "cells, or remove the rows"
-            )
         rows[key] = [f"{v:g}" if isinstance(v, float) else str(v) for v in rows[key]]
-    doubled_rows = rows[rows.duplicated(KEYS)]
-    if len(doubled_rows):
-        first = ", ".join(f"{key} {doubled_rows.iloc[0][key]}" for key in KEYS)
-        raise ValueError(
-            f"{where}: {counted(len(doubled_rows), 'value occurs', 'values occur')} twice, the "
-            f"first for {first}. "
-            "Values of folds need a column 'fold'; otherwise average them first"
-        )
     for key in ("repeat", "fold"):
         rows[key] = pd.factorize(rows[key])[0]
     return rows[[*KEYS, "value"]].reset_index(drop=True)

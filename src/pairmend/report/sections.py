@@ -17,11 +17,6 @@ from pairmend.stats.bayesian import ROPE
 
 MOST_BARS = 40
 """Number of bars up to which figures of tests show all pairs; else those of one algorithm."""
-PROCEDURES = {
-    "bergmann-hommel": "Bergmann and Hommel's procedure",
-    "shaffer": "Shaffer's procedure",
-    "holm": "Holm's procedure",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +38,9 @@ class Fold:
     kind = "fold"
 
 
-@dataclass(frozen=True, eq=False)
-class Code:
+class Code(str):
     """Text with a fixed layout."""
 
-    text: str
     kind = "code"
 
 
@@ -140,8 +133,8 @@ def _tests(summary: Summary) -> Iterator[Any]:
         return
     alpha = summary.alpha
     caption = (
-        "Friedman's test, corrected for ties, with Iman and Davenport's F; p-values adjusted over "
-        f"the metrics by Holm's procedure, in bold below {alpha:g}."
+        "Friedman's test with Iman and Davenport's F; p-values adjusted over the metrics by Holm's "
+        f"procedure, in bold below {alpha:g}."
     )
     yield Table("friedman", "Do the algorithms differ?", summary.friedman, caption, alpha=alpha)
     tests = (
@@ -164,51 +157,43 @@ def _probabilities(summary: Summary) -> Iterator[Any]:
     if summary.over_sets.empty and summary.on_sets.empty:
         return
     yield (
-        "Probabilities that the first algorithm is better, that both are practically equivalent, "
-        f"and that the second is better. Equivalent are losses that differ by at most {ROPE} (the "
-        "region of practical equivalence, rope), or by a hundredth of the largest value if it is "
-        "above 1. These tests are valid on few sets. A comparison is decided if a probability is "
-        f"{LEVEL} or more."
+        "These tests are valid on few sets. They have the probabilities that the first algorithm "
+        "is better, that both are practically equivalent, and that the second is better. "
+        f"Equivalent are losses that differ by at most {ROPE} (the rope), or by a hundredth of the "
+        f"largest value if it is above 1. {LEVEL} or more decides a comparison."
     )
-    over, on = (_probability_figures(summary, of) for of in ("over-sets", "on-sets"))
     decided = f"Probabilities of {LEVEL} or more in bold; differences are first minus second."
-    tables = []
-    for name, title, frame, caption in (
-        (
-            "bayesian-folds", "Each set.", summary.on_sets,
+    if len(summary.over_sets):
+        yield from _probability_figures(summary, summary.over_sets, "over-sets")
+        caption = f"Bayesian signed-rank test of Benavoli et al. (2017), {N_SAMPLES:,} samples."
+        marks = _where(summary.over_sets[OUTCOMES] >= LEVEL)
+        given = (summary.over_sets, f"{caption} {decided}")
+        table = Table("bayesian-sets", "All sets.", *given, marks=marks)
+        yield Fold("Every pair, over sets", [table])
+    if len(summary.on_sets):
+        figures = _probability_figures(summary, summary.on_sets, "on-sets")
+        caption = (
             "Corrected resampled t-test (Nadeau and Bengio, 2003), p-values not adjusted, and "
-            "Bayesian correlated t-test over the folds.",
-        ),
-        (
-            "bayesian-sets", "All sets.", summary.over_sets,
-            "Bayesian signed-rank test (Benavoli, Corani, Demšar and Zaffalon, 2017), "
-            f"{N_SAMPLES:,} samples.",
-        ),
-    ):  # fmt: skip
-        marks = _where(frame[OUTCOMES] >= LEVEL) if len(frame) else None
-        tables.append(Table(name, title, frame, f"{caption} {decided}", marks=marks))
-    yield from over
-    yield Fold("Every pair, over sets", [tables[1]][: len(summary.over_sets)])
-    yield Fold("Each set separately", [*on, *[tables[0]][: len(summary.on_sets)]])
+            f"Bayesian correlated t-test over the folds. {decided}"
+        )
+        marks = _where(summary.on_sets[OUTCOMES] >= LEVEL)
+        table = Table("bayesian-folds", "Each set.", summary.on_sets, caption, marks=marks)
+        yield Fold("Each set separately", [*figures, table])
 
 
-def _probability_figures(summary: Summary, of: str) -> Iterator[Figure]:
+def _probability_figures(summary: Summary, tests: pd.DataFrame, of: str) -> Iterator[Figure]:
     """Yield the figures of tests over sets or on sets."""
-    tests = summary.over_sets if of == "over-sets" else summary.on_sets
-    for metric, slug in summary.metrics["slug"].items():
-        losses = summary.losses[metric]
+    for metric in tests.index.unique("metric"):
+        losses, slug = summary.losses[metric], summary.metrics.loc[metric, "slug"]
         order = summary.ranks.loc[metric] if losses.is_tested else losses.means.mean()
         best = list(order.sort_values(kind="stable").index[:2])
-        if tests.empty or metric not in tests.index:
-            continue
         shown = tests.loc[metric]
         for name in (summary.control or best[0], best[1]):
             if len(shown) > MOST_BARS:
                 shown = shown[with_algorithm(shown, name)]
         names = dict(zip(OUTCOMES, ("first_better", "equivalent", "second_better"), strict=True))
         drawing = plots.probability_bars(shown.rename(columns=names))
-        what = "signed-rank test over the sets" if of == "over-sets" else "t-test over the folds"
-        yield Figure(f"{of}-{slug}", f"{metric}: Bayesian {what}.", drawing)
+        yield Figure(f"{of}-{slug}", f"{metric}: Bayesian test {of.replace('-', ' ')}.", drawing)
         if of == "over-sets":
             # As many samples as in the test, so that the shares equal its probabilities.
             samples = stats.signed_rank_posterior(
@@ -231,15 +216,9 @@ def _results(summary: Summary) -> Iterator[Any]:
     best = (signs * printed).T.groupby(level=0).min().T  # means that are printed equal are equal
     is_best = signs * printed == best.reindex(columns=columns.get_level_values(0)).to_numpy()
     marks = _where(is_best).mask(sizes < summary.n_values, "differs")
-    caption = (
-        f"Means of {summary.n_values} folds, the best of each set in bold; in italics those of a "
-        "part of the folds, left out of ranks and tests."
-        if summary.n_values > 1
-        else "The best of each set in bold."
-    )
-    caption += (
-        f" Higher is better for {', '.join(greater.index[greater])}." if greater.any() else ""
-    )
+    caption = "The best of each set in bold; in italics: means of a part of the folds."
+    if greater.any():
+        caption += f" Higher is better for {', '.join(greater.index[greater])}."
     frame = _numbered(summary, means)
     yield Table("results", "All results.", frame, caption, kinds=COUNTS, marks=marks)
     parts: list[Any] = []
@@ -283,13 +262,10 @@ def _published(summary: Summary) -> Iterator[Any]:
     comparable = losses[losses["printed"] != GENERATED]
     if len(comparable):
         caption = (
-            "Printed losses against measured ones, all metrics, without generated sets. On the "
-            "dashed line both are equal; sets more than 0.1 from it are named."
+            "All metrics, without generated sets. On the dashed line printed and measured losses "
+            "are equal; sets more than 0.1 from it are named."
         )
         yield Figure("published-and-measured", caption, plots.published_and_measured(comparable))
-    caption = "Average ranks by printed and by measured losses on the same sets."
-    ranks = comparison.ranks_beside_published(losses)
-    yield Table("published-ranks", "Is the order the same?", ranks, caption, kinds=COUNTS)
     keys = ["set", "printed", "metric", "algorithm"]
     wide = losses.set_index(keys).unstack(sort=False).swaplevel(axis=1)
     wide = wide.reindex(columns=wide.columns.unique(0), level=0)
@@ -312,9 +288,8 @@ def _sets(summary: Summary) -> Iterator[Any]:
     if not summary.sets[names].isna().all(axis=None):
         yield Table("characteristics", "Sets.", _numbered(summary, frame), caption, marks=marks)
     caption = (
-        "Spearman's correlation of the metrics with characteristics of the sets. P-values are "
-        "adjusted over the characteristics and algorithms of a metric by Holm's procedure, in bold "
-        f"below {summary.alpha:g}."
+        "Spearman's correlation of the metrics with characteristics of the sets; p-values adjusted "
+        f"over each metric by Holm's procedure, in bold below {summary.alpha:g}."
     )
     title = "Which sets are hard?"
     yield Table("spearman", title, summary.spearman, caption, alpha=summary.alpha)
@@ -326,10 +301,7 @@ def _costs(summary: Summary) -> Iterator[Any]:
         "peak": "peak memory (MiB)", "shared": "uses the fit of",
     }  # fmt: skip
     costs = summary.costs.assign(peak=summary.costs["peak"] / 2**20).rename(columns=names)
-    caption = (
-        "Mean times of a task; the total counts a shared fit once. Peak memory is that of the "
-        "whole process, libraries included."
-    )
+    caption = "Mean times of a task, and memory of the process; a shared fit is counted once."
     yield Table("costs", "Time and memory.", costs, caption, style="short")
 
 
@@ -348,7 +320,7 @@ def _failures(summary: Summary) -> Iterator[Any]:
 def _run(summary: Summary) -> Iterator[Any]:
     caption = "What was computed when, and with which versions."
     yield Table("runs", "Runs.", summary.runs, caption)
-    yield Table("settings", "Settings.", summary.settings)
+    yield f"Settings: {summary.settings}."
     yield Table("warnings", "Warnings.", summary.warnings)
     yield Table("algorithms", "Algorithms.", summary.algorithms)
     caption = "In how many tasks the search within the training part chose each value."
@@ -358,7 +330,8 @@ def _run(summary: Summary) -> Iterator[Any]:
 
 
 def _procedure(summary: Summary) -> str:
-    return PROCEDURES[comparison.procedure(summary.ranks.shape[1], summary.control)]
+    name = comparison.procedure(summary.ranks.shape[1], summary.control)
+    return f"{name.title()}'s procedure"
 
 
 def _numbered(summary: Summary, frame: pd.DataFrame) -> pd.DataFrame:

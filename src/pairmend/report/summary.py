@@ -17,6 +17,8 @@ from pairmend.report.comparison import MIN_SETS, Losses
 if TYPE_CHECKING:
     from pairmend.study import StudyRecord
 
+TABLES = ("sets", "algorithms", "criteria", "title", "name")
+"""Parts of a definition that are shown as tables or titles."""
 LEVEL = 0.9
 """Probability from which a comparison counts as decided."""
 
@@ -49,7 +51,7 @@ class Summary:
     warnings: pd.DataFrame
     chosen: pd.DataFrame
     runs: pd.DataFrame
-    settings: pd.DataFrame
+    settings: str
     verdicts: pd.DataFrame
     notes: tuple[str, ...]
 
@@ -63,11 +65,17 @@ class Summary:
     @property
     def extent(self) -> str:
         """Numbers of algorithms, sets, metrics and folds, and the level."""
-        sizes = [
-            counted(len(self.algorithms), "algorithm"), counted(len(self.sets), "set"),
-            counted(len(self.metrics), "metric"), counted(self.n_values, "fold"),
-        ]  # fmt: skip
-        return f"{', '.join(sizes)}; level of significance {self.alpha:g}."
+        frames = {"algorithm": self.algorithms, "set": self.sets, "metric": self.metrics}
+        sizes = ", ".join(counted(len(frame), thing) for thing, frame in frames.items())
+        n_folds = counted(self.n_values, "fold")
+        return f"{sizes}, {n_folds}; level of significance {self.alpha:g}."
+
+    def is_in_reach(self, metric: str) -> bool:
+        """Return whether any losses on this number of sets could differ significantly."""
+        losses = self.losses[metric]
+        n_sets, n_algorithms = losses.means.shape
+        least = comparison.least_adjusted_p
+        return losses.is_tested and least(n_sets, n_algorithms, self.control) < self.alpha
 
     def to_dict(self) -> dict[str, Any]:
         """Return verdicts, tests and notes as plain data, for JSON."""
@@ -125,29 +133,12 @@ def summarise(record: "StudyRecord") -> Summary:
     losses = _losses(values, complete, metrics, sets.index, names)
     several = {m: each for m, each in losses.items() if len(each.means) and len(names) > 1}
     tested = {metric: each for metric, each in several.items() if each.is_tested}
-    ranks = pd.DataFrame({m: stats.average_ranks(each.means) for m, each in several.items()}).T
-    friedman = comparison.friedman_tests(losses)
-    pairs = _stacked({m: comparison.pair_tests(x, alpha, control) for m, x in tested.items()})
-    over_sets = {
-        metric: comparison.signed_rank_tests(each, control)
-        for metric, each in several.items()
-        if len(each.means) > 1
+    tables = {
+        "pairs": {m: comparison.pair_tests(x, alpha, control) for m, x in tested.items()},
+        "over_sets": {m: comparison.signed_rank_tests(x, control) for m, x in several.items()},
+        "on_sets": {m: comparison.tests_on_sets(x, control) for m, x in several.items()},
+        "spearman": {m: comparison.spearman_tests(x, sets) for m, x in losses.items()},
     }
-    characteristics = sets[list(published.CHARACTERISTICS)]
-    reachable = {
-        metric: comparison.least_adjusted_p(len(each.means), len(names), control) < alpha
-        for metric, each in tested.items()
-    }
-    conclusions: list[tuple[str, str, str]] = []
-    if set(published.ALGORITHMS) <= set(names) and len(several) == len(losses) and not control:
-        titles = dict(zip(metrics["name"], metrics.index, strict=True))
-        known = {name: titles[name] for name in published.METRICS if name in titles}
-        some = pairs[[reachable[m] for m, *_ in pairs.index]] if len(pairs) else pairs
-        conclusions = list(comparison.conclusions(known, ranks, friedman, some, alpha))
-    beside = comparison.beside_published(
-        complete.rename(index=metrics["name"], level="metric").to_frame(), sets
-    )
-    beside["metric"] = beside["metric"].map(dict(zip(metrics["name"], metrics.index, strict=True)))
     summary = Summary(
         title=str(given["title"] or given["name"]),
         alpha=alpha,
@@ -160,26 +151,26 @@ def summarise(record: "StudyRecord") -> Summary:
         values=values,
         means=means,
         losses=losses,
-        ranks=ranks,
-        friedman=friedman,
-        pairs=pairs,
-        over_sets=_stacked(over_sets),
-        on_sets=_stacked({m: comparison.tests_on_sets(x, control) for m, x in several.items()}),
-        spearman=_stacked(
-            {m: comparison.spearman_tests(x, characteristics) for m, x in losses.items()}
-        ),
-        published=beside,
-        conclusions=pd.DataFrame(conclusions, columns=["the paper found", "here", "verdict"]),
+        ranks=pd.DataFrame({m: stats.average_ranks(x.means) for m, x in several.items()}).T,
+        friedman=comparison.friedman_tests(losses),
+        **{name: _stacked(found) for name, found in tables.items()},
+        published=comparison.beside_published(complete, sets, metrics["name"]),
+        conclusions=pd.DataFrame(),
         costs=_costs(tasks, list(given["algorithms"])),
         failures=tasks[tasks["status"] == "failed"],
         warnings=_warnings(tasks),
         chosen=_chosen(record.chosen),
         runs=_runs(record),
-        settings=_settings(record),
+        settings=_pairs({key: given[key] for key in given if key not in TABLES}),
         verdicts=pd.DataFrame(),
-        notes=tuple(_notes(record, losses, names, reachable, alpha)),
+        notes=(),
     )
-    return replace(summary, verdicts=_verdicts(summary, several, reachable))
+    return replace(
+        summary,
+        verdicts=_verdicts(summary, several),
+        conclusions=comparison.conclusions(summary, len(several) == len(losses)),
+        notes=tuple(_notes(summary, record, names)),
+    )
 
 
 def _within_definition(record: "StudyRecord") -> "StudyRecord":
@@ -202,13 +193,9 @@ def _within_definition(record: "StudyRecord") -> "StudyRecord":
 def _metrics(given: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """Return the metrics by title, with their names in the study and in files."""
     titles = [str(about["title"] or name) for name, about in given.items()]
-    slugs: list[str] = []
-    for name in given:
-        plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
-        slug = "-".join(plain.split()) or "x"
-        while slug in slugs:
-            slug += f"-{len(slugs)}"
-        slugs.append(slug)
+    slugs = [re.sub("[^a-z0-9]+", "-", name.lower()).strip("-") or "x" for name in given]
+    if len(set(slugs)) < len(slugs):
+        slugs = [f"{slug}-{number}" for number, slug in enumerate(slugs, 1)]
     greater = [bool(about["greater_is_better"]) for about in given.values()]
     index = pd.Index(titles if len(set(titles)) == len(titles) else list(given), name="metric")
     return pd.DataFrame({"name": list(given), "slug": slugs, "greater_is_better": greater}, index)
@@ -266,17 +253,13 @@ def _stacked(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _algorithms(given: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    rows = {
-        name: [_text(about.get("class", "")), _pairs(about.get("params") or {})]
-        for name, about in given.items()
-    }
-    columns = ["class", "parameters"]
-    return pd.DataFrame.from_dict(rows, "index", columns=columns).rename_axis("algorithm")
+    classes = [_text(about.get("class", "")) for about in given.values()]
+    parameters = [_pairs(about.get("params")) for about in given.values()]
+    index = pd.Index(list(given), name="algorithm")
+    return pd.DataFrame({"class": classes, "parameters": parameters}, index)
 
 
-def _verdicts(
-    summary: Summary, losses: Mapping[str, Losses], reachable: Mapping[str, bool]
-) -> pd.DataFrame:
+def _verdicts(summary: Summary, losses: Mapping[str, Losses]) -> pd.DataFrame:
     """Return the best algorithms by each metric, and which are better than others."""
     rows = []
     for metric, each in losses.items():
@@ -286,32 +269,23 @@ def _verdicts(
         if each.is_tested:
             tests = summary.pairs.loc[metric]
             better = tests.loc[tests["adjusted p"] < summary.alpha, "effect"] > 0
-            significant = _as_text(better) if reachable[metric] else "out of reach"
+            significant = _as_text(better) if summary.is_in_reach(metric) else "out of reach"
         tests = summary.over_sets if len(each.means) > 1 else summary.on_sets
         decided = "not tested"
         if len(tests):
-            tests = (
-                tests.loc[metric].droplevel("set")
-                if "set" in tests.index.names
-                else tests.loc[metric]
-            )
-            likely = tests[["first better", "second better"]] >= LEVEL
+            likely = tests.loc[metric][["first better", "second better"]] >= LEVEL
             decided = _as_text(likely.loc[likely.any(axis=1), "first better"])
-        rows.append(
-            {
-                "metric": metric,
-                "sets": len(each.means),
-                "by": "average rank" if each.is_tested else "mean",
-                "best": listed(best),
-                "average rank": summary.ranks.loc[metric, best[0]],
-                "mean": each.sign * each.means[best[0]].mean(),
-                "Friedman p": summary.friedman["adjusted p"].get(metric)
-                if len(summary.friedman)
-                else None,
-                f"significant at {summary.alpha:g}": significant,
-                f"probability {LEVEL} or more": decided,
-            }
-        )
+        row = {
+            "metric": metric,
+            "sets": len(each.means),
+            "by": "average rank" if each.is_tested else "mean",
+            "best": listed(best),
+            "average rank": summary.ranks.loc[metric, best[0]],
+            "mean": each.sign * each.means[best[0]].mean(),
+            f"significant at {summary.alpha:g}": significant,
+            f"probability {LEVEL} or more": decided,
+        }
+        rows.append(row)
     return pd.DataFrame(rows, columns=None if rows else ["metric", "by", "best"])
 
 
@@ -325,43 +299,31 @@ def _as_text(first_is_better: "pd.Series[bool]") -> str:
     return "; ".join(parts) or "none"
 
 
-def _notes(
-    record: "StudyRecord",
-    losses: Mapping[str, Losses],
-    names: list[str],
-    reachable: Mapping[str, bool],
-    alpha: float,
-) -> Iterator[str]:
+def _notes(summary: Summary, record: "StudyRecord", names: list[str]) -> Iterator[str]:
     """Yield sentences about what is missing."""
-    found = set(record.results["set"])
+    given, losses = record.definition, summary.losses
     if len(names) < 2:
         yield f"There is nothing to compare: {listed(names or ['no algorithm'])} has results."
-    for metric, each in losses.items():
-        left_out = [
-            n for n in record.definition["sets"] if n in found and n not in each.means.index
-        ]
-        if left_out and len(names) > 1:
+    else:
+        for metric, each in losses.items():
+            left_out = [name for name in summary.sets.index if name not in each.means.index]
+            if left_out:
+                why = "left out of ranks and tests, because results are missing"
+                yield f"{metric}: {why}: {listed(left_out)}."
+        if not all(each.is_tested for each in losses.values()):
             yield (
-                f"{metric}: left out of ranks and tests, because results are missing: "
-                f"{listed(left_out)}."
+                f"Friedman's and Wilcoxon's tests need at least {MIN_SETS} sets with all results; "
+                "the Bayesian tests are valid on few sets."
             )
-    if len(names) > 1 and not all(each.is_tested for each in losses.values()):
-        yield (
-            f"Friedman's and Wilcoxon's tests need at least {MIN_SETS} sets with all results; the "
-            "Bayesian tests are valid on few sets."
-        )
-    if not all(reachable.values()):
-        yield (
-            f"With so few sets and {len(names)} algorithms no adjusted p-value of Wilcoxon's test "
-            f"can be below {alpha:g}."
-        )
-    without = [name for name in record.definition["algorithms"] if name not in names]
-    absent = [name for name in record.definition["sets"] if name not in found]
-    for thing, missing in (("Algorithms", without), ("Sets", absent)):
-        if missing:
-            yield f"{thing} without any result: {listed(missing)}."
-    if n_failed := int((record.tasks["status"] == "failed").sum()):
-        yield f"{counted(n_failed, 'task')} failed; the next run of the study tries again."
+        elif not all(summary.is_in_reach(metric) for metric in losses):
+            why = f"With so few sets and {len(names)} algorithms"
+            yield f"{why} no adjusted p-value of Wilcoxon's test can be below {summary.alpha:g}."
+    for thing, known in (("algorithms", names), ("sets", summary.sets.index)):
+        if missing := [name for name in given[thing] if name not in known]:
+            yield f"{thing.title()} without any result: {listed(missing)}."
+    if len(summary.failures):
+        n_failed = counted(len(summary.failures), "task")
+        yield f"{n_failed} failed; the next run of the study tries again."
 
 
 def _costs(tasks: pd.DataFrame, names: list[str]) -> pd.DataFrame:
@@ -412,12 +374,6 @@ def _runs(record: "StudyRecord") -> pd.DataFrame:
         runs = runs.join(done, on="run", how="inner")
     columns = ["started", "ended", "tasks", "sets", "algorithms", "versions", "machine"]
     return runs[[name for name in columns if name in runs]]
-
-
-def _settings(record: "StudyRecord") -> pd.DataFrame:
-    left_out = ("sets", "algorithms", "criteria", "title", "name")
-    rows = [(key, _text(value)) for key, value in record.definition.items() if key not in left_out]
-    return pd.DataFrame(rows, columns=["setting", "value"])
 
 
 def _pairs(given: Mapping[str, Any] | None) -> str:
