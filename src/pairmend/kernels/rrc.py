@@ -19,7 +19,6 @@ classifier, whose supports have them as means, decides for each class. Classes a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -163,10 +162,27 @@ def beta_class_reference(supports: FloatArray) -> FloatArray:
     n_rows, n_classes = supports.shape
     if n_classes == 2:
         return np.column_stack(unfold(decide(fold_rounded(supports[:, 0]), beta_reference)))
-    series = _series(n_classes)
-    size = max(1, CELLS // (n_classes * len(series.log_x)))
-    parts = [series.integrate(supports[at : at + size]) for at in range(0, n_rows, size)]
-    return np.concatenate([np.empty((0, n_classes)), *parts])
+    log_x, log_rest, step, coefficients = _series(n_classes)
+    out = np.empty_like(supports)
+    size = max(1, CELLS // (n_classes * len(log_x)))
+    for start in range(0, n_rows, size):
+        s = supports[start : start + size]
+        left = np.maximum(1 - s, np.finfo(np.float64).tiny)
+        log_cdf = chebvander(2 * s - 1, len(coefficients) - 1) @ coefficients
+        log_cdf += np.log(left)[..., np.newaxis]
+        # Densities in v: dx = x (1 - x) dv.
+        a, b = n_classes * s, n_classes * left
+        log_density = a[..., np.newaxis] * log_x
+        log_density += b[..., np.newaxis] * log_rest
+        log_density -= betaln(a, b)[..., np.newaxis]
+        log_density += log_cdf.sum(axis=1, keepdims=True)
+        log_density -= log_cdf
+        chosen = step * np.exp(log_density, out=log_density).sum(axis=2)
+        rows, top = np.arange(len(s)), s.argmax(axis=1)
+        chosen[rows, top] = 0
+        chosen[rows, top] = np.maximum(1 - chosen.sum(axis=1), 0)
+        out[start : start + size] = chosen
+    return out
 
 
 def crisp_class_reference(supports: FloatArray) -> FloatArray:
@@ -186,39 +202,12 @@ CLASS_REFERENCES: dict[str, Callable[[FloatArray], FloatArray]] = {
 """The reference classifiers of several classes by the name of the parameter."""
 
 
-@dataclass(frozen=True)
-class _Series:
-    """Points and series for the integrals over beta variables of a number of classes."""
-
-    log_x: FloatArray  # (N,), of the points x of the integral
-    log_rest: FloatArray  # (N,), of 1 - x
-    step: float  # distance of the points in v
-    coefficients: FloatArray  # (degree + 1, N), Chebyshev, in 2 s - 1, of log F(x) - log(1 - s)
-
-    def integrate(self, s: FloatArray) -> FloatArray:
-        """Return the probabilities of classes for rows of supports."""
-        n_classes = s.shape[1]
-        left = np.maximum(1 - s, np.finfo(np.float64).tiny)
-        design = chebvander(2 * s - 1, len(self.coefficients) - 1)
-        log_cdf = design @ self.coefficients
-        log_cdf += np.log(left)[..., np.newaxis]
-        # Densities in v: dx = x (1 - x) dv.
-        a, b = n_classes * s, n_classes * left
-        log_density = a[..., np.newaxis] * self.log_x
-        log_density += b[..., np.newaxis] * self.log_rest
-        log_density -= betaln(a, b)[..., np.newaxis]
-        log_density += log_cdf.sum(axis=1, keepdims=True)
-        log_density -= log_cdf
-        chosen = self.step * np.exp(log_density, out=log_density).sum(axis=2)
-        rows, top = np.arange(len(s)), s.argmax(axis=1)
-        chosen[rows, top] = 0
-        chosen[rows, top] = np.maximum(1 - chosen.sum(axis=1), 0)
-        return chosen
-
-
 @lru_cache(maxsize=16)
-def _series(n_classes: int) -> _Series:
-    """Return the points and series of a number of classes."""
+def _series(n_classes: int) -> tuple[FloatArray, FloatArray, float, Any]:
+    """Return log x and log(1 - x) of the points, their distance in v, and Chebyshev coefficients.
+
+    These are for log F(x) - log(1 - s), in 2 s - 1, of shape (degree + 1, N).
+    """
     step = min(0.3, 0.9 / np.sqrt(n_classes))
     # Limits where the slowest integrands vanish: C equal classes to the left,
     # (x (1 - x))^(C/2) to the right.
@@ -229,7 +218,8 @@ def _series(n_classes: int) -> _Series:
     def values(nodes: FloatArray) -> FloatArray:
         s = (1 + nodes) / 2
         left = 1 - s
-        return _log_cdf(n_classes * s, n_classes * left, log_x, log_rest) - np.log(left)[:, None]
+        cdf = _log_cdf(n_classes * s, n_classes * left, log_x, log_rest)
+        return cdf - np.log(left)[:, np.newaxis]
 
     for degree in (32, 64, 128, 256, 512, 1024):
         coefficients: Any = chebinterpolate(values, degree)
@@ -237,7 +227,7 @@ def _series(n_classes: int) -> _Series:
         size = TAIL * np.maximum(1, np.abs(coefficients).max(axis=0))
         if (np.abs(coefficients[-3:]) < size).all():
             break
-    return _Series(log_x, log_rest, step, coefficients)
+    return log_x, log_rest, step, coefficients
 
 
 def _log_cdf(a: FloatArray, b: FloatArray, log_x: FloatArray, log_rest: FloatArray) -> FloatArray:

@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.computing import batches, lazy, one_blas_thread
+from pairmend._utils.computing import batches, lazy
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.kernels.rrc import fold
 from pairmend.naive_bayes.features import Design, DesignMatrix
 
 CANCELLED = 8
 """Rows are summed separately where subtraction would leave less than 1 part in this many."""
-DENSE_GROUPS = 0.125
-"""Share of rows in a group above which a dense product is faster."""
 TILE = 2**18
 """Scores, or values gathered for them, computed at once: they stay in the processor's cache."""
 MIN_ROWS = 32
@@ -64,12 +62,8 @@ class Sums:
             absent = n_absent if weights is None else weighted @ absent
         count = np.diff(groups.indptr)
         mass = count.astype(float) if weights is None else weighted @ np.ones(groups.shape[1])
-        if len(rows.blocks) == 1:
-            return cls(mass, count, weighted @ rows.blocks[0], absent, n_absent)
-        if weighted.nnz > DENSE_GROUPS * np.prod(groups.shape):
-            weighted = weighted.toarray()
-        with one_blas_thread():
-            columns = np.hstack([weighted @ block for block in rows.blocks])
+        parts = [weighted @ block for block in rows.blocks]
+        columns = parts[0] if len(parts) == 1 else np.hstack(parts)
         return cls(mass, count, columns, absent, n_absent)
 
     def _parts(self) -> tuple[Any, ...]:
@@ -557,9 +551,7 @@ class LabelScores:
         """Number of rows."""
         return self.scores.shape[2]
 
-    def supports_of_pairs(
-        self, first: IntArray, second: IntArray, *, folded: bool = False
-    ) -> FloatArray:
+    def supports_of_pairs(self, first: IntArray, second: IntArray) -> FloatArray:
         """Return the mean supports (n_pairs, n) for first labels of pairs.
 
         Pairs with the same first label are consecutive.
@@ -571,7 +563,7 @@ class LabelScores:
             if others[-1] - others[0] == high - low - 1:  # a slice, without a copy
                 others = slice(others[0], others[-1] + 1)
             own = self.scores[:, first[low], np.newaxis]
-            out[low:high] = self._mean(own, self.scores[:, others], folded=folded)
+            out[low:high] = self._mean(own, self.scores[:, others], folded=False)
         return out
 
     def folded_supports_at(self, label: IntArray, row: IntArray) -> FloatArray:

@@ -45,18 +45,14 @@ def closed_form(base, X, Y, weights=None, n_jobs=None, virtual=False):
 LIMITS = [
     {},
     {
-        "pairwise.learners.naive_bayes.DENSE_LABELS": 0.0,
         "pairwise.learners.naive_bayes.WORTHWHILE": 2.0,
-        "naive_bayes.likelihood.DENSE_GROUPS": 0.0,
     },
     {
-        "pairwise.learners.naive_bayes.DENSE_LABELS": 2.0,
         "pairwise.learners.naive_bayes.WORTHWHILE": 0.0,
         "pairwise.learners.naive_bayes.CACHED_TERMS": 0,
         "pairwise.learners.naive_bayes.TERMS": 1,
         "naive_bayes.likelihood.TILE": 1,
         "naive_bayes.likelihood.LOWEST": 1.0,
-        "naive_bayes.likelihood.DENSE_GROUPS": 2.0,
     },
 ]
 """Limits that choose between implementations of the same result."""

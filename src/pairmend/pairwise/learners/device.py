@@ -34,8 +34,6 @@ FREE_PADDING = 1024
 """...or this number of rows, which is too small to matter."""
 ARRAYS = 8
 """Number of arrays of the size of all sums of a block of pairs in memory at once."""
-LAZY = ("_tables", "_has_label")
-"""Attributes that are computed at first access."""
 
 
 def distinct_values(X: Array, space: Namespace) -> DistinctValues:
@@ -166,15 +164,10 @@ class DevicePairLearner(PairLearner):
         report(owner, f"{len(pairs)} pairs trained in closed form")
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes without what is computed at first access."""
-        return {name: value for name, value in vars(self).items() if name not in LAZY}
-
     def __sklearn_array_api_convert__(self, convert: Convert) -> "DevicePairLearner":
         moved = copy(self)
         moved.values = convert(self.values)
-        for name in LAZY:
-            vars(moved).pop(name, None)
+        vars(moved).pop("_tables", None)
         return moved
 
     @property
@@ -227,11 +220,6 @@ class DevicePairLearner(PairLearner):
             "weights": weights,
         }
         return {name: space.asarray(table) for name, table in tables.items()}
-
-    @lazy
-    def _has_label(self) -> Array:
-        space = self.namespace
-        return space.xp.astype(space.asarray(self.Y), space.float64)
 
     def supports(self, X: Array, blocks: Iterable[slice]) -> Iterator[Array]:
         """Yield the supports for the first labels of blocks of pairs, (n, pairs of the block)."""
@@ -333,10 +321,10 @@ class DevicePairLearner(PairLearner):
 
     def _class_sums(self, labels: slice, others: slice, space: Namespace) -> Array:
         """Sum the rows of labels without each other label, (n_labels, n_others, n_columns)."""
-        has_other = self._has_label[:, others]
+        lacks_other = space.asarray(1.0 - self.Y[:, others])
 
         def cells(part: _Part) -> Array:
-            return 1 - space.take(has_other, space.asarray(part.rows))
+            return space.take(lacks_other, space.asarray(part.rows))
 
         n_cells = others.stop - others.start
         return _sum_products(cells, n_cells, self.values, self.label_rows, labels, space)

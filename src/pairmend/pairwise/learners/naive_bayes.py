@@ -27,10 +27,6 @@ from pairmend.pairwise.learners import PairLearner
 
 TERMS = 2**19
 """Terms of pairs computed at once."""
-DENSE_LABELS = 0.2
-"""Share of labels a row has above which the supports of all pairs are computed..."""
-MAX_SUPPORTS = 2**24
-"""...if there are no more supports than these."""
 WORTHWHILE = 0.25
 """Share of pairs without shared rows above which they are computed from label scores."""
 CACHED_TERMS = 2**22
@@ -141,11 +137,6 @@ class SubspaceNBPairLearner(PairLearner):
         """Return the folded supports for labels at the rows that have them."""
         n_labels = label_rows.n_labels
         out = np.full((len(label_rows.rows), n_labels), 0.5)
-        dense = len(label_rows.rows) > DENSE_LABELS * rows.n_rows * n_labels
-        if dense and rows.n_rows * len(self._pairs) <= MAX_SUPPORTS:
-            every = self._all_rows(slice(0, len(self._pairs)), rows, [], folded=True)
-            self._select(out, every, label_rows)
-            return out
         if self._separable.any():
             self._fill_separable_at(out, rows, label_rows)
         for label in range(n_labels):
@@ -164,19 +155,7 @@ class SubspaceNBPairLearner(PairLearner):
             out[label_rows.entries(label), constant] = folded[label, constant]
         return out
 
-    def _select(self, out: FloatArray, supports: FloatArray, label_rows: LabelRows) -> None:
-        """Select folded supports at the rows of labels from those of all pairs, (n_pairs, n)."""
-        first, second = self._pairs.T
-        for label in range(label_rows.n_labels):
-            entries = label_rows.entries(label)
-            rows = label_rows.rows[entries]
-            ahead, behind = np.flatnonzero(first == label), np.flatnonzero(second == label)
-            out[entries, label + 1 :] = supports[ahead[:, np.newaxis], rows].T
-            out[entries, :label] = -supports[behind[:, np.newaxis], rows].T
-
-    def _all_rows(
-        self, block: slice, rows: ScoredRows, scores: list[LabelScores], *, folded: bool = False
-    ) -> FloatArray:
+    def _all_rows(self, block: slice, rows: ScoredRows, scores: list[LabelScores]) -> FloatArray:
         """Return the supports of a block of pairs, (n_pairs, n).
 
         Scores of labels are appended to `scores`, for the next block.
@@ -190,18 +169,16 @@ class SubspaceNBPairLearner(PairLearner):
             chosen = np.flatnonzero(separable)
 
             def fill(tile: LabelScores) -> None:
-                found = tile.supports_of_pairs(first[chosen], second[chosen], folded=folded)
-                supports[chosen, tile.rows] = found
+                supports[chosen, tile.rows] = tile.supports_of_pairs(first[chosen], second[chosen])
 
             work = 2 * supports.size * len(scores[0].scores)
             in_threads(fill, scores, thread_count(self.n_jobs, nanoseconds=work))
         where = np.flatnonzero(~separable)
         for part in batches(len(where), self._pairs_at_once):
             here = where[part]
-            supports[here] = self._own_supports(first[here], second[here], rows, folded=folded)
+            supports[here] = self._own_supports(first[here], second[here], rows)
         constant = self._is_constant[first, second]
-        fixed = self._constant[first, second][constant, np.newaxis]
-        supports[constant] = fold(fixed) if folded else fixed
+        supports[constant] = self._constant[first, second][constant, np.newaxis]
         return supports
 
     def _read_numbers(self, X: MatrixLike) -> Any:
