@@ -48,20 +48,6 @@ def test_labels_that_vary_never_always_or_alone(member, small_set):
     assert np.mean(one.predict(X) == Y[:, :1]) > 0.7
 
 
-@every
-def test_weights_are_repetitions(member, small_set):
-    X, Y = small_set
-    weights = 1 + np.arange(80) % 3
-    weighted = clone(member).fit(X, Y, sample_weight=weights.astype(float))
-    repeated = clone(member).fit(np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0))
-    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=2e-5)
-    half = np.where(np.arange(80) < 40, 1.0, 0.0)
-    zero = clone(member).fit(X, Y, sample_weight=half)
-    np.testing.assert_allclose(
-        zero.predict_proba(X), clone(member).fit(X[:40], Y[:40]).predict_proba(X), atol=2e-5
-    )
-
-
 @every_wrapping
 def test_bases_that_will_not_do(member, small_set):
     X, Y = small_set

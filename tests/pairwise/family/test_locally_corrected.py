@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_classification
+from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
 
 from pairmend import (
     AdaptiveNeighbourhood,
@@ -139,41 +138,6 @@ def test_threads_and_searches(kind, classes, small_set):
     assert search.best_params_["reference"] in grid["reference"]
 
 
-@BOTH
-def test_rows_of_no_weight_are_not_there(kind, classes, small_set):
-    X, y = target_for(kind, classes, small_set)
-    weights = np.where(np.arange(len(X)) % 3, 1.0, 0.0)
-    present = weights > 0
-    for validation in (0.6, 3):
-        clf = kind(LOGISTIC, validation=validation, random_state=0)
-        left = clone(clf).fit(X, y, sample_weight=weights)
-        cut = clone(clf).fit(X[present], y[present])
-        np.testing.assert_allclose(left.predict_proba(X), cut.predict_proba(X), atol=1e-8)
-        np.testing.assert_array_equal(
-            left.validation_indices_, np.flatnonzero(present)[cut.validation_indices_]
-        )
-        heavy = clone(clf).fit(X, y, sample_weight=1 + 9 * weights)
-        assert np.abs(heavy.predict_proba(X) - left.predict_proba(X)).max() > 1e-3
-
-
-def test_relevance_of_odd_labels(small_set):
-    X, Y = small_set
-    Y = Y.copy()
-    Y[:, 0], Y[:, 3] = 0, 1
-    for base in (None, LOGISTIC):
-        clf = CorrectedBinaryRelevance(base, random_state=0).fit(X, Y)
-        np.testing.assert_array_equal(clf.predict(X)[:, [0, 3]], np.tile([0, 1], (80, 1)))
-    one = CorrectedBinaryRelevance(LOGISTIC, random_state=0).fit(X, small_set[1][:, :1])
-    assert one.predict(X).shape == one.predict_proba(X).shape == (80, 1)
-
-
-def test_relevance_of_classes(classes):
-    X, y = classes
-    clf = CorrectedBinaryRelevance(LOGISTIC, random_state=0).fit(X, y)
-    np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1)
-    assert clf.score(X, y) > 0.5
-
-
 def test_classes_that_a_part_lacks(rng):
     X = rng.randn(30, 2)
     y = np.where(np.arange(30) < 29, np.where(X[:, 0] > 0, "a", "b"), "rare")
@@ -203,25 +167,3 @@ def test_invalid_input(kind, classes, small_set):
     if kind is CorrectedMulticlassClassifier:
         with pytest.raises(ValueError, match="y has 4 columns, but CorrectedMulticlassClassifier"):
             kind().fit(*small_set)
-
-
-@BOTH
-def test_seeds_reach_the_base(kind, classes, small_set):
-    X, y = target_for(kind, classes, small_set)
-    tree = DecisionTreeClassifier(max_features=1, max_depth=3)
-    cross = {"validation": 3, "neighbourhood": GlobalNeighbourhood()}
-    first, same, other = (
-        kind(tree, random_state=seed, **cross).fit(X, y).predict_proba(X) for seed in (0, 0, 1)
-    )
-    np.testing.assert_array_equal(first, same)
-    assert (first != other).any()
-
-
-def test_iris_with_all_references():
-    X, y = load_iris(return_X_y=True)
-    for reference in ("beta", "identity", "crisp"):
-        clf = CorrectedMulticlassClassifier(
-            LOGISTIC, validation=5, neighbourhood=GaussianNeighbourhood(20.0), reference=reference,
-            random_state=0,
-        )  # fmt: skip
-        assert clf.fit(X, y).score(X, y) > 0.93

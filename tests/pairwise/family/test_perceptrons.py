@@ -161,13 +161,6 @@ def test_one_label_and_rows_that_teach_nothing(small_set):
     np.testing.assert_array_equal(ranked.predict_proba(X), 0.5)
 
 
-def test_rows_of_weight_zero_are_not_there(small_set):
-    X, Y = small_set
-    weights = np.arange(80) % 2
-    weighted = clone(PLAIN).fit(X, Y, sample_weight=weights)
-    np.testing.assert_array_equal(weighted.coef_, clone(PLAIN).fit(X[1::2], Y[1::2]).coef_)
-
-
 def test_shuffling_is_seeded(small_set):
     X, Y = small_set
     first, same, other = (
@@ -175,14 +168,6 @@ def test_shuffling_is_seeded(small_set):
     )
     np.testing.assert_array_equal(first, same)
     assert (first != other).any()
-
-
-def test_learns_what_can_be_learnt(rng):
-    X = rng.randn(400, 20)
-    Y = (X @ rng.randn(20, 5) > 0).astype(int)
-    clf = PairwisePerceptrons(max_iter=100, random_state=0).fit(X, Y)
-    assert np.mean(clf.predict(X) == Y) > 0.97
-    assert clf.set_params(voting="soft").predict(X).shape == Y.shape
 
 
 def test_metadata_is_its_own(small_set):

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
-from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -39,8 +37,8 @@ def two_stages(pairs, supports, n_labels, threshold):
     return [(1 + (vote - virtual) / n_labels) / 2 for vote in votes], n_evaluated
 
 
-@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.5, 0.9, 1.0])
-@pytest.mark.parametrize("base", [GaussianNB(), LogisticRegression(C=0.1), None, SVC()])
+@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.9])
+@pytest.mark.parametrize("base", [GaussianNB(), None, SVC()])
 def test_against_a_loop(small_set, base, threshold):
     X, Y = small_set
     clf = TwoStageVoting(base, candidate_threshold=threshold, random_state=0).fit(X, Y)
@@ -96,40 +94,6 @@ def test_it_asks_less_than_qweighted_and_may_decide_otherwise(small_set):
     assert (clf.labels != exact.labels).any()
     relevance = BinaryRelevance(base).fit(X[:40], Y[:40]).predict(X[40:])
     assert (clf.labels != relevance).any()
-
-
-def test_settings_of_prediction(small_set):
-    X, Y = small_set
-    clf = TwoStageVoting(GaussianNB()).fit(X, Y)
-    for threshold in (0.05, 0.5, 0.95):
-        refitted = TwoStageVoting(GaussianNB(), candidate_threshold=threshold).fit(X, Y)
-        clf.set_params(candidate_threshold=threshold)
-        np.testing.assert_array_equal(clf.predict(X), refitted.predict(X))
-    with pytest.raises(ValueError, match="candidate_threshold"):
-        clf.set_params(candidate_threshold=1.5).predict(X)
-
-
-def test_threads_and_sparse_rows_change_nothing(small_set):
-    X, Y = small_set
-    clf = TwoStageVoting(LogisticRegression(C=0.1, tol=1e-10, max_iter=1000)).fit(X, Y)
-    for other, rows in (
-        (clone(clf).set_params(n_jobs=2).fit(X, Y), X),
-        (clone(clf).fit(sparse.csr_array(X), Y), sparse.csc_array(X)),
-    ):
-        np.testing.assert_array_equal(other.predict_proba(rows), clf.predict_proba(X))
-        np.testing.assert_array_equal(
-            other.predict_counted(rows).n_evaluated, clf.predict_counted(X).n_evaluated
-        )
-
-
-@pytest.mark.parametrize("base", [GaussianNB(), SVC()], ids=["proba", "predict"])
-def test_labels_that_never_or_always_occur_are_decided_so(small_set, base):
-    X, Y = small_set
-    Y = Y.copy()
-    Y[:, 0], Y[:, 3] = 0, 1
-    predicted = TwoStageVoting(base).fit(X, Y).predict(X)
-    assert not predicted[:, 0].any()
-    assert predicted[:, 3].all()
 
 
 def test_classes_without_a_vote_go_by_the_first_stage():
