@@ -141,9 +141,10 @@ class Design:
         if sparse.issparse(X):
             return cls(feature_statistics, np.zeros(np.count_nonzero(numeric)))
         values = X if numeric.all() else X[:, numeric]
-        present = ~np.isnan(values)
-        count = np.maximum(np.count_nonzero(present, axis=0), 1)
-        centre = np.where(present, values, 0).sum(axis=0) / count
+        centre = values.mean(axis=0)
+        if np.isnan(centre).any():
+            present = ~np.isnan(values)
+            centre = np.where(present, values, 0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
         return cls(feature_statistics, centre)
 
     @lazy

@@ -1,7 +1,6 @@
 """CorrectedPairwiseClassifier: pairwise voting corrected by local confusion matrices."""
 
 from collections.abc import Iterator
-from copy import deepcopy
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -253,16 +252,9 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         can_continue = isinstance(learner, SubspaceNBPairLearner) and not folds
         if can_continue and (not is_frame(X) or is_pandas(X)):
             rows = np.concatenate([train, numbers])
-            state = IncrementalState(
-                numbers=rows,
-                weights=weights[rows],
-                is_validation=np.arange(len(rows)) >= len(train),
-                X=X,
-                Y=validation.Y,
-                n_rows=len(weights),
-                rng=deepcopy(data.rng),
-                seed=data.seed,
-            )
+            is_validation = np.arange(len(rows)) >= len(train)
+            given = rows, weights[rows], is_validation, X, validation.Y, len(weights)
+            state = IncrementalState(*given, data.rng, data.seed)
         return {"pairs_": space_of(learner).asarray(data.pairs), "_state": state}
 
     def pair_corrected(self, X: MatrixLike) -> FloatArray:

@@ -184,7 +184,7 @@ class IncrementalVoting(LocallyCorrected, PairwiseVoting):
         if state is None:
             none: Any = np.empty(0, dtype=np.intp)
             given = none, none, none == 1, None, data.target.Y[:0], 0
-            state = IncrementalState(*given, deepcopy(data.rng), data.seed)
+            state = IncrementalState(*given, data.rng, data.seed)
         learner: Any = copy(self.learner_) if state.n_rows else self._new_learner(data)
         state, train = state.updated(data, float(self.validation), float(self.decay))
         rows = TrainingRows(data.X, data.target.Y, data.fit_params).take(train)
