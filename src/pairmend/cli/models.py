@@ -151,7 +151,8 @@ def _cross_validate(options: argparse.Namespace) -> tuple[MultiLabelData, dict[s
     base = None if options.estimator == "auto" else options.estimator
     plain = argparse.Namespace(**{**vars(options), **none, "estimator": base})
     relevance = make_classifier(plain, "BinaryRelevance", for_frames=for_frames)
-    classifiers |= {"BinaryRelevance": relevance, "most frequent": DummyClassifier()}
+    baselines = {"BinaryRelevance": relevance, "most frequent": DummyClassifier()}
+    classifiers = classifiers | baselines | classifiers
     splitter = MultilabelStratifiedKFold(options.folds or 10, random_state=options.seed or 0)
     predicted = {}
     for name, classifier in classifiers.items():

@@ -23,8 +23,7 @@ from scipy import sparse
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor
 from sklearn.tree import BaseDecisionTree
 
-from pairmend._utils.typing import IntArray
-from pairmend.persistence.trust import BY_USER, TREE, full_name, is_trusted
+from pairmend.persistence.trust import BY_USER, full_name, is_trusted
 
 Node = dict[str, Any]
 
@@ -161,6 +160,8 @@ class Audit:
             self.costs[key] = self.used - used
 
     def _array(self, node: Node) -> NDArray[Any]:
+        if (node["__loader__"], node["type"]) != ("NdArrayNode", "numpy"):
+            raise ValueError("an array is not in a file of numpy")
         return read_array(self.read(self.archive, node["file"]))
 
     def _check_sparse(self, node: Node) -> None:
@@ -182,8 +183,8 @@ class Audit:
         matrix.check_format(full_check=True)  # for indices; rows only of matrices with cells
 
     def _check_tree(self, node: Node) -> None:
-        """Check the sizes of a decision tree; `check_values` checks its nodes."""
-        _, classes, n_outputs = node["__reduce__"]["args"]["content"]
+        """Check sizes, indices and depth of a decision tree."""
+        n_features, classes, n_outputs = node["__reduce__"]["args"]["content"]
         state = node["content"]["content"]
         n_classes, nodes = (self._array(part) for part in (classes, state["nodes"]))
         n_nodes, depth = (literal(state[name]) for name in ("node_count", "max_depth"))
@@ -192,6 +193,20 @@ class Audit:
             raise ValueError("a decision tree has impossible numbers of outputs or classes")
         if nodes.shape != (n_nodes,) or not n_nodes:
             raise ValueError("a decision tree has another number of nodes than it declares")
+        left, right, feature = (nodes[name] for name in ("left_child", "right_child", "feature"))
+        inner, leaf = np.flatnonzero(left != -1), np.full(n_nodes, -1)
+        for index, limit, above in (
+            # Children come after their parents, so that every path ends.
+            (left, n_nodes, np.arange(n_nodes)), (right, n_nodes, np.arange(n_nodes)),
+            (feature, literal(n_features), leaf),
+        ):  # fmt: skip
+            if not ((index > above) & (index < limit))[inner].all():
+                raise ValueError("a decision tree has nodes with children or features out of range")
+        level = np.zeros(1, dtype=np.intp)
+        while len(level := level[left[level] != -1]):
+            level, depth = np.unique(np.concatenate([left[level], right[level]])), depth - 1
+        if depth < 0:
+            raise ValueError("a decision tree is deeper than it declares")
 
 
 def open_archive(content: bytes) -> ZipFile:
@@ -244,31 +259,28 @@ def reachable(root: Any) -> Iterator[Any]:
 
 
 def check_values(model: Any, trusted: frozenset[str]) -> None:
-    """Raise an error for created objects whose values could do harm: indices, and attributes.
+    """Raise an error for created objects whose values could do harm: sizes, and attributes.
 
     Attributes of types that the user trusts are not checked.
     """
-    trees: list[Any] = []
-    checked: list[Any] = []
     for value in reachable(model):
         name = f"{type(value).__module__}.{type(value).__qualname__}"
         if name.startswith(("pairmend.", "sklearn.")) and name not in trusted:
             _check_attributes(value)
+        own = getattr(value, "__dict__", {})
+        n_features = own.get("n_features_in_")
         if isinstance(value, np.random.RandomState):
             if not 0 <= value.get_state(legacy=False)["state"]["pos"] <= 624:
                 raise ValueError("a random generator has a position outside of its buffer")
-        elif name == TREE:
-            trees.append(value)
         elif isinstance(value, BaseDecisionTree):
-            checked += [_check_tree(value)] if "tree_" in vars(value) else []
+            if "tree_" in own and value.tree_.n_features != n_features:
+                raise ValueError("a decision tree expects other features than its nodes")
         elif not isinstance(value, BaggingClassifier | BaggingRegressor):  # its trees check rows
-            members = getattr(value, "__dict__", {}).get("estimators_", ())
+            members = own.get("estimators_", ())
             for member in members.ravel() if isinstance(members, np.ndarray) else members:
                 is_tree = isinstance(member, BaseDecisionTree)
-                if is_tree and _n_features(member) != _n_features(value):
+                if is_tree and vars(member).get("n_features_in_") != n_features:
                     raise ValueError("trees of an ensemble expect other features than the ensemble")
-    if {id(tree) for tree in trees} != {id(tree) for tree in checked}:
-        raise ValueError("nodes of a decision tree are outside of a decision tree")
 
 
 def is_computed(cls: type | None, name: str) -> bool:
@@ -306,37 +318,3 @@ def _check_attributes(value: Any) -> None:
                 f"{cls.__name__} has {name}={str(held)[:60]!r}; {reason}. If you trust the "
                 f"source of the file, pass {cls.__module__}.{cls.__name__} as trusted."
             )
-
-
-def _check_tree(owner: BaseDecisionTree) -> Any:
-    """Check indices of nodes and features, and the depth; return the nodes."""
-    tree = owner.tree_
-    if f"{type(tree).__module__}.{type(tree).__qualname__}" != TREE:
-        raise ValueError("a decision tree has no nodes")
-    left, right, feature = tree.children_left, tree.children_right, tree.feature
-    node = np.arange(tree.node_count)
-    inner = left != -1
-    # Children come after their parents, so that every path ends.
-    leads_down = all(
-        ((child > node) & (child < tree.node_count))[inner].all() for child in (left, right)
-    )
-    in_range = ((feature >= 0) & (feature < tree.n_features))[inner].all()
-    if not (leads_down and in_range):
-        raise ValueError("a decision tree has nodes with children or features out of range")
-    if _depth(left, right) > tree.max_depth:
-        raise ValueError("a decision tree is deeper than it declares")
-    if _n_features(owner) != tree.n_features:
-        raise ValueError("a decision tree expects other features than its nodes")
-    return tree
-
-
-def _depth(left: IntArray, right: IntArray) -> int:
-    """Return the depth of a tree."""
-    level, depth = np.zeros(1, dtype=np.intp), 0
-    while len(level := level[left[level] != -1]):
-        level, depth = np.unique(np.concatenate([left[level], right[level]])), depth + 1
-    return depth
-
-
-def _n_features(estimator: Any) -> Any:
-    return vars(estimator).get("n_features_in_")

@@ -48,7 +48,6 @@ kernels, gradient boosting, everything that searches neighbours or clusters, iso
 listed, because a parameter determines how much memory they need: polynomials and splines.
 """
 
-TREE = "sklearn.tree._tree.Tree"
 LOSSES = (
     *map("linear_model._sgd_fast.{}".format, (
         "EpsilonInsensitive", "Hinge", "ModifiedHuber", "SquaredHinge", "SquaredEpsilonInsensitive",
@@ -71,7 +70,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "DTypeNode": ("numpy.dtype",),
     # Their indices are checked.
     "SparseMatrixNode": ("scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix"),
-    "TreeNode": (TREE,),
+    "TreeNode": ("sklearn.tree._tree.Tree",),
     "LossNode": tuple(f"sklearn.{name}" for name in LOSSES),
     # Parameters of feature selection, which are called in fit only.
     "FunctionNode": tuple(f"sklearn.feature_selection.{name}" for name in SELECTIONS),
