@@ -432,12 +432,11 @@ def _masked(text):
 @pytest.mark.parametrize(
     ("package", "words"),
     [
-        ("skops", [*FIT, "3"]),
-        ("skops", ["predict", "photos.model", "new.csv", "--out", "p.csv"]),
+        ("skops", [*FIT, "3"]), ("skops", ["predict", "photos.model", "new.csv", "--out", "p.csv"]),
         ("pyarrow", ["predict", "photos.model", "a.parquet", "--out", "p.csv"]),
         ("pyarrow", ["predict", "photos.model", "new.csv", "--out", "p.parquet"]),
     ],
-)
+)  # fmt: skip
 def test_missing_packages_are_named(run, photos, model, monkeypatch, package, words):
     monkeypatch.setitem(sys.modules, package, None)
     ran = run(*words)

@@ -161,9 +161,9 @@ def test_arrays_are_passed_to_the_estimator_unchanged(tmp_path, small_set):
 def test_wrong_columns_are_an_error_of_save_model(folder, tmp_path):
     pipeline = load_model(folder / "pipeline.model").estimator
     for wrong, message in (
-        ({"X": photos()}, "the columns of X are"),
+        ({"X": photos()}, "columns of X are .* expected those"),
         ({"X": [[1]]}, "X must be a pandas or polars frame"),
-        ({"feature_names": ["a", "b", "c"]}, "feature_names are .* fitted on a frame"),
+        ({"feature_names": ["a", "b", "c"]}, "feature_names and .* that the model was fitted on"),
     ):
         with pytest.raises(ValueError, match=message):
             save_model(pipeline, tmp_path / "x.model", **wrong)

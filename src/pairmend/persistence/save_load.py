@@ -168,15 +168,12 @@ def _kinds_of(model: Any, X: Any, feature_names: Sequence[str]) -> Sequence[str]
     if X is not None and not is_frame(X):
         raise ValueError(f"X must be a pandas or polars frame, as in fit, got {type(X)}")
     fitted_on = list(map(str, model.feature_names_in_))
-    given = {"feature_names": feature_names} | (
-        {} if X is None else {"the columns of X": frame_columns(X)}
-    )
-    for source, found in given.items():
-        if list(map(str, found)) != fitted_on:
-            raise ValueError(
-                f"{source} are {list(found)[:10]}, but the model was fitted on a frame with the "
-                f"columns {fitted_on[:10]}"
-            )
+    given = [feature_names, feature_names if X is None else frame_columns(X)]
+    if any(list(map(str, names)) != fitted_on for names in given):
+        raise ValueError(
+            f"feature_names and the columns of X are {given}; expected those that the model was "
+            f"fitted on, {fitted_on[:10]}"
+        )
     first = model.steps[0][1] if hasattr(model, "steps") else model
     known = column_kinds(X) or getattr(first, "_column_kinds", None)
     kinds = list(known or len(fitted_on) * ("other",))
