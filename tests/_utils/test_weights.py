@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from correction_reference import unit
 from pairmend._utils.training import relative_weights, unit_weight, without_negligible
-from pairmend.mended.distances import _weighted_median
+from pairmend.mended.rows import _weighted_median
 from pairmend.mended.rows import draw_rows
 
 

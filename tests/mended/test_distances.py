@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pairmend.mended.distances import Scaling, fit_scalings
+from pairmend.mended.rows import Scaling, fit_scalings
 
 
 def names(X, proba):

@@ -46,9 +46,8 @@ from pairmend.distributed.rows import (
 )
 from pairmend.distributed.subspace_nb import check_frame, train_pairs
 from pairmend.mended.base import GivenBase, base_attributes
-from pairmend.mended.distances import Scaling
 from pairmend.mended.estimator import MendedClassifier
-from pairmend.mended.rows import ColumnSums, RowEncoder
+from pairmend.mended.rows import ColumnSums, RowEncoder, Scaling
 from pairmend.mended.validation import ValidationRows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
@@ -411,10 +410,10 @@ def _fit_encoder(classifier: MendedClassifier, base: Any, rows: Rows) -> RowEnco
     """Fit the encoder of rows: of a frame by its columns, of an array by sums over all blocks."""
     encoder = classifier._fit_encoder(rows.like, np.empty(0), base)
     check_frame(rows.like, encoder.encoder)
-    if encoder.sparse_rows is None:
+    if encoder.means is None:
         return encoder
     parts = [delayed(_column_sums)(block) for block in rows.choose(rows.present)]
-    return replace(encoder, sparse_rows=in_a_tree(parts).compute().sparse_rows())
+    return replace(encoder, means=in_a_tree(parts).compute().means())
 
 
 def _column_sums(block: Block) -> ColumnSums:

@@ -14,6 +14,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.optimize import nnls
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
@@ -27,13 +28,12 @@ from pairmend._utils.classifiers import (
     seed_estimator,
     varying_labels,
 )
+from pairmend._utils.computing import one_blas_thread
 from pairmend._utils.progress import report
-from pairmend._utils.sklearn_private import count_rows
-from pairmend._utils.training import Target, relative_weights, take_params
+from pairmend._utils.training import Target, relative_weights, take_params, take_present
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.forests.estimator import MultiLabelForest
-from pairmend.mended.corrector import fit_stacking_weights, stack
 from pairmend.mended.kernel_ridge import MultiLabelKernelRidge, choose_parameters
 from pairmend.model_selection import cross_fit
 
@@ -52,6 +52,8 @@ MIN_CALIBRATION_GAIN = 0.1
 """Relative decrease of the squared error below which probabilities are not calibrated."""
 MAX_CELLS = 2**19
 """Largest number of probabilities on which a calibration is fitted."""
+RIDGE = 1e-6
+"""Size of the penalty of stacking weights, if predictions are equal, relative to them."""
 
 
 @dataclass(frozen=True)
@@ -142,16 +144,9 @@ class BaseRows:
         rows, proba, folds = _first_predictions(tests, parts, len(self.target.classes))
         return rows, np.clip(proba, 0, 1, out=proba), folds
 
-    def present(self) -> tuple[MatrixLike, IntArray, dict[str, Any]]:
-        """Return the rows of positive weight, their numbers, and their parameters of `fit`."""
-        present = np.flatnonzero(self.weights > 0)
-        if len(present) == count_rows(self.X):
-            return self.X, present, self.params
-        return take_rows(self.X, present), present, take_params(self.X, self.params, present)
-
     def fit_on_all(self, model: Any) -> Any:
         """Fit a model on all rows."""
-        X, present, params = self.present()
+        X, params, present = take_present(self.X, self.params, self.weights)
         per_label = isinstance(model, PerLabelClassifier)
         kind = type(model.estimator if per_label else model).__name__
         report(self.owner, f"fitting {kind} on {len(present)} rows")
@@ -171,7 +166,7 @@ class GivenBase:
         """The weight of the classifier, 1."""
         return {self.name: 1.0}
 
-    search: ClassVar[dict[str, list[Any]]] = {"classifier": [], "loss": []}
+    search: ClassVar[list[tuple[str, float]]] = []
     """Nothing was compared."""
 
     def out_of_fold(self, rows: BaseRows) -> tuple[IntArray, FloatArray, IntArray]:
@@ -185,14 +180,9 @@ class GivenBase:
 
 def base_attributes(base: "GivenBase | ChosenBase") -> dict[str, Any]:
     """Return the attributes of a fitted `MendedClassifier` that show what was chosen."""
-    search = base.search
-    return {
-        "base_weights_": dict(base.weights),
-        "base_search_": {
-            "classifier": np.array(search["classifier"], dtype=np.str_),
-            "loss": np.array(search["loss"], dtype=np.float64),
-        },
-    }
+    names, losses = zip(*base.search, strict=True) if base.search else ((), ())
+    found = {"classifier": np.array(names, dtype=np.str_), "loss": np.array(losses, dtype=float)}
+    return {"base_weights_": dict(base.weights), "base_search_": found}
 
 
 class StackedBase(ClassifierMixin, BaseEstimator):
@@ -250,8 +240,8 @@ class ChosenBase:
         Stacking weights.
     calibrations : dict of Calibration
         Calibrations of the probabilities, for classifiers that need one.
-    search : dict of list
-        What was compared: "classifier", and "loss", the Brier score of its predictions.
+    search : list of tuple
+        What was compared: the name of a classifier, and the Brier score of its predictions.
     """
 
     def __init__(self, linear: ScaledLogisticRegression, seed: int, *, fits_once: bool):
@@ -264,7 +254,7 @@ class ChosenBase:
         self.fits_once = fits_once
         self.weights: dict[str, float] = {}
         self.calibrations: dict[str, Calibration] = {}
-        self.search: dict[str, list[Any]] = {"classifier": [], "loss": []}
+        self.search: list[tuple[str, float]] = []
 
     def out_of_fold(self, rows: BaseRows) -> tuple[IntArray, FloatArray, IntArray]:
         """Return the validation rows, their stacked out-of-fold probabilities, and their splits."""
@@ -302,7 +292,7 @@ class ChosenBase:
         if not self.fits_once:
             validation, found, _ = rows.out_of_fold(model)
             return _at(validation, found, n_rows)
-        X, present, params = rows.present()
+        X, params, present = take_present(rows.X, rows.params, rows.weights)
         Y = rows.target.Y[present]
         report(rows.owner, f"fitting {type(model).__name__} on {len(present)} rows")
         if name == FOREST:
@@ -383,7 +373,7 @@ class ChosenBase:
         """
         Y, weights = rows.target.Y[validation], rows.weights[validation]
         choices: list[dict[str, float]] = [{name: 1.0} for name in proba]
-        for names in _sums(list(proba)):
+        for names in (*combinations(proba, 2), *combinations(proba, 3)):
             found = fit_stacking_weights({name: proba[name] for name in names}, Y, weights)
             if min(found.values()) > 0:
                 choices.append(found)
@@ -394,13 +384,12 @@ class ChosenBase:
         best = int(np.argmin(means))
         within = [k for k in range(len(choices)) if not is_better(errors[best], errors[k], weights)]
         self.weights = choices[within[0]]
-        described = _described(self.weights, self.linear.C, self.calibrations)
-        report(rows.owner, f"base classifiers: {described}")
+        listed = ", ".join(f"{weight:.2f} {name}" for name, weight in self.weights.items())
+        report(rows.owner, f"base classifiers: {listed}")
         return stack(proba, self.weights)
 
     def _add(self, name: str, errors: FloatArray, weights: FloatArray) -> None:
-        self.search["classifier"].append(name)
-        self.search["loss"].append(float(np.average(errors, weights=weights)))
+        self.search.append((name, float(np.average(errors, weights=weights))))
 
 
 def squared_errors(
@@ -436,22 +425,6 @@ def _draw(values: IntArray, n_values: int, rng: np.random.RandomState) -> IntArr
     return values if len(values) <= n_values else np.sort(rng.permutation(values)[:n_values])
 
 
-def _sums(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return all choices of two and more names, the shorter first."""
-    return [chosen for n in range(2, len(names) + 1) for chosen in combinations(names, n)]
-
-
-def _described(
-    weights: Mapping[str, float], C: float, calibrations: Mapping[str, Calibration]
-) -> str:
-    parts = []
-    for name, weight in weights.items():
-        facts = [f"C={C:g}"] if name == LINEAR else []
-        facts += ["calibrated"] if name in calibrations else []
-        parts.append(f"{weight:.2f} {name}" + (f" ({'; '.join(facts)})" if facts else ""))
-    return ", ".join(parts)
-
-
 def _first_predictions(
     tests: Sequence[IntArray], parts: list[FloatArray], n_labels: int
 ) -> tuple[IntArray, FloatArray, IntArray]:
@@ -469,3 +442,57 @@ def _first_predictions(
         # Of a row that a fold predicts twice, the first prediction is kept.
         proba[places[::-1]], folds[places] = parts.pop()[::-1], fold
     return rows, proba, folds
+
+
+@one_blas_thread()
+def fit_stacking_weights(
+    predictions: Mapping[str, FloatArray], Y: BoolArray, row_weights: FloatArray
+) -> dict[str, float]:
+    """Return weights >= 0 of sum <= 1 that minimize the squared error of the weighted sum."""
+    columns = list(predictions.values())
+    weighted = [column * row_weights[:, np.newaxis] for column in columns]
+    products = np.array([[np.vdot(a, b) for b in columns] for a in weighted])
+    weights = _least_squares(products, np.array([np.vdot(a, Y) for a in weighted]))
+    return dict(zip(predictions, weights.tolist(), strict=True))
+
+
+def _least_squares(products: FloatArray, target: FloatArray) -> FloatArray:
+    """Minimize w'Pw - 2w't over w >= 0 whose sum is at most 1."""
+    values, vectors = np.linalg.eigh(products)
+    positive = values > len(values) * np.finfo(np.float64).eps * values[-1]
+    if not positive.any():  # all predictions are 0
+        return np.zeros_like(target)
+    # With the square root A of the products, the objective is |Aw - b|^2 up to a constant.
+    roots = np.sqrt(values[positive])
+    A, b = roots[:, np.newaxis] * vectors[:, positive].T, vectors[:, positive].T @ target / roots
+    scale = roots.max()
+    A, b = A / scale, b / scale
+    weights = _non_negative(A, b)
+    if weights.sum() <= 1:
+        return weights
+    # The minimum lies where weights sum to 1, and there Aw - b = (A - b1')w. Its shortest vector
+    # has the direction of the least |(A - b1')w|^2 + (1'w - 1)^2, constrained by w >= 0 only.
+    weights = _non_negative(
+        np.vstack([A - b[:, np.newaxis], np.ones(len(target))]), np.r_[0 * b, 1.0]
+    )
+    return weights / weights.sum()
+
+
+def _non_negative(A: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the w >= 0 of least |Aw - b|^2."""
+    try:
+        weights: FloatArray = nnls(A, b)[0]
+    except RuntimeError:
+        # With equal columns, scipy's iteration may not end. A tiny penalty makes them unequal.
+        n_columns = A.shape[1]
+        penalty = RIDGE * np.linalg.norm(A) * np.eye(n_columns)
+        weights = nnls(np.vstack([A, penalty]), np.r_[b, np.zeros(n_columns)])[0]
+    return weights
+
+
+def stack(predictions: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:
+    """Return the weighted sum of predictions; those of weight 0 may be missing."""
+    total = sum(weight * predictions[name] for name, weight in weights.items() if weight > 0)
+    if np.ndim(total):
+        return np.minimum(np.maximum(total, 0), 1)
+    return np.zeros_like(next(iter(predictions.values())))

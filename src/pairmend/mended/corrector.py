@@ -5,20 +5,25 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
 
 from pairmend._utils.arrays import take_rows
-from pairmend._utils.computing import lazy, one_blas_thread, row_chunks
+from pairmend._utils.computing import lazy, row_chunks
 from pairmend._utils.progress import report
 from pairmend._utils.training import Target
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.kernels.local_sums import LandmarkSums, corrected_by, global_confusion
 from pairmend.kernels.pairs import p_true_given_decision
 from pairmend.kernels.rrc import REFERENCES
+from pairmend.mended.base import fit_stacking_weights, stack
 from pairmend.mended.decisions import CorrectedProba, OutOfFoldPredictions
-from pairmend.mended.distances import SCALINGS, Scaling, fit_scalings
 from pairmend.mended.label_sets import LabelSets, LocalSets, OwnSets
-from pairmend.mended.rows import draw_rows
+from pairmend.mended.rows import (
+    SCALINGS,
+    Scaling,
+    draw_rows,
+    fit_scalings,
+    median_squared_distance,
+)
 from pairmend.mended.validation import (
     Neighbourhoods,
     ValidationRows,
@@ -50,8 +55,6 @@ RARE_LABEL_MASS = 10.0
 uncorrected probability of a label have the same weight."""
 LIFT_EXPONENTS = (0.0, 0.25, 0.5, 1.0)
 """Grid of the exponents of the lift of label sets."""
-RIDGE = 1e-6
-"""Size of the penalty of stacking weights, if predictions are equal, relative to them."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +138,6 @@ class LabelCorrector:
         By name of the scaling, the best of each; "global" is that over all rows.
     stacking_weights : mapping of float
         Weights of "uncorrected", "global" and the scalings.
-    guard : bool
-        Whether rare labels are shrunk towards uncorrected probabilities.
     """
 
     landmarks: ValidationRows
@@ -145,7 +146,6 @@ class LabelCorrector:
     total: GlobalSums
     corrections: Mapping[str, Correction]
     stacking_weights: Mapping[str, float]
-    guard: bool
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields without what is computed at first access."""
@@ -154,16 +154,14 @@ class LabelCorrector:
     def corrected(self, X: MatrixLike, proba: FloatArray) -> FloatArray:
         """Correct the base classifier's probabilities of rows."""
         by_label = np.empty(proba.shape)
-        for rows in row_chunks(len(proba), 4 * len(self.landmarks) + 12 * proba.shape[1]):
+        for rows in row_chunks(len(proba), 4 * len(self.landmarks.Y) + 12 * proba.shape[1]):
             by_label[rows] = self.stacked(self.terms(take_rows(X, rows), proba[rows]))
         return by_label
 
     def terms(self, X: MatrixLike, proba: FloatArray) -> dict[str, FloatArray]:
         """Return uncorrected probabilities, and each correction whose stacking weight is not 0."""
-        sums = {
-            name: self._sums[name].around(self.scalings[name].points(X, proba))
-            for name in self.local_names
-        }
+        scalings = self.scalings.items()
+        sums = {name: self._sums[name].around(each.points(X, proba)) for name, each in scalings}
         return self.terms_of_sums(proba, sums, self.total.p_true)
 
     def terms_of_sums(
@@ -193,25 +191,14 @@ class LabelCorrector:
 
     def stacked(self, terms: Mapping[str, FloatArray]) -> FloatArray:
         """Return the weighted sum of terms, with rare labels shrunk towards uncorrected."""
-        corrected = stack(terms, self.stacking_weights)
-        if not self.guard:
-            return corrected
-        # Rare labels are shrunk towards uncorrected probabilities.
         share = self.total.n_examples / (self.total.n_examples + RARE_LABEL_MASS)
-        return share * corrected + (1 - share) * terms["uncorrected"]
-
-    @property
-    def local_names(self) -> list[str]:
-        """Names of the scalings whose stacking weight is not 0."""
-        return list(self.scalings)
+        return share * stack(terms, self.stacking_weights) + (1 - share) * terms["uncorrected"]
 
     @lazy
     def _sums(self) -> dict[str, LandmarkSums]:
         """Sums around rows, by scaling."""
         return {
-            name: LandmarkSums(
-                scaling.neighbourhood.points_, self.tables[name], self.corrections[name].beta
-            )
+            name: LandmarkSums(scaling.landmarks, self.tables[name], self.corrections[name].beta)
             for name, scaling in self.scalings.items()
         }
 
@@ -311,21 +298,23 @@ def fit_corrector(
     y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
     given = at.X, at.proba, y, landmark_weights
     scalings = fit_scalings(owner.scaling, owner.transformer, *given)
-    references = COMPARED_REFERENCES if owner.reference == "auto" else (owner.reference,)
     others = np.setdiff1d(np.arange(len(validation)), landmarks)
-    tables = validation.sums(others, scalings, references)
+    tables = validation.sums(others, scalings, COMPARED_REFERENCES)
     neighbourhoods = {}
     for scaling in scalings:
-        table = at.summands(references) + tables[scaling.name]
+        table = at.summands(COMPARED_REFERENCES) + tables[scaling.name]
         own = own_landmarks(drawn.rows, rows, landmarks, scaling)
-        neighbourhoods[scaling.name] = Neighbourhoods(scaling, references, table, own)
-    total = GlobalSums.of(table.sum(axis=0, keepdims=True), references)
-    search = search_globally(searched, total) if owner.guard else []
+        neighbourhoods[scaling.name] = Neighbourhoods(scaling, COMPARED_REFERENCES, table, own)
+    total = GlobalSums.of(table.sum(axis=0, keepdims=True), COMPARED_REFERENCES)
+    search = []
+    for reference in COMPARED_REFERENCES:
+        loss = searched.brier_score(correct_globally(searched.rows, total, reference))
+        search.append(Correction("global", 0.0, 0.0, reference, loss))
     for neighbourhood in neighbourhoods.values():
-        distance = neighbourhood.scaling.median_squared_distance(rng, landmark_weights)
+        distance = median_squared_distance(neighbourhood.scaling.landmarks, rng, landmark_weights)
         drawn_here = replace(neighbourhood, own=neighbourhood.own[places])
         search += search_locally(owner, drawn_here, searched, distance)
-    by_label, stacked = _stack_corrections(owner, at, neighbourhoods, total, search, drawn)
+    by_label, stacked = _stack_corrections(at, neighbourhoods, total, search, drawn)
     label_sets, sets = LabelSets.from_indicators(validation.Y, validation.weights)
     corrector = Corrector(by_label, label_sets, {"labels": 1.0})
     own_sets = OwnSets(sets[rows], drawn.rows.weights, np.arange(len(rows)))
@@ -341,21 +330,12 @@ def fit_corrector(
         both = drawn.stacking_weights(parts)
         corrector = Corrector(by_label, label_sets, both)
         corrected = CorrectedProba(stack(parts, both), stacked, own_sets)
-    report(owner, f"{len(search)} corrections compared")
-    report(owner, f"stacking weights: {_listed(by_label.stacking_weights)}")
-    report(owner, f"stacking weights of label sets: {_listed(corrector.label_set_weights)}")
+    weights_by_name = {**by_label.stacking_weights, **corrector.label_set_weights}
+    listed = ", ".join(f"{name} {weight:.2f}" for name, weight in weights_by_name.items())
+    report(owner, f"{len(search)} corrections compared; stacking weights: {listed}")
     folds = [np.flatnonzero(drawn.rows.folds == fold) for fold in np.unique(drawn.rows.folds)]
     predictions = OutOfFoldPredictions(drawn.rows.Y, weights, folds, corrected)
     return corrector, search, predictions, landmarks
-
-
-def search_globally(searched: DrawnRows, total: GlobalSums) -> list[Correction]:
-    """Score the global correction with each reference."""
-    found = []
-    for reference in total.sums:
-        loss = searched.brier_score(correct_globally(searched.rows, total, reference))
-        found.append(Correction("global", 0.0, 0.0, reference, loss))
-    return found
 
 
 def correct_globally(rows: ValidationRows, total: GlobalSums, reference: str) -> FloatArray:
@@ -383,7 +363,6 @@ def search_locally(
 
 
 def _stack_corrections(
-    owner: Any,
     landmarks: ValidationRows,
     neighbourhoods: Mapping[str, Neighbourhoods],
     total: GlobalSums,
@@ -391,23 +370,19 @@ def _stack_corrections(
     drawn: DrawnRows,
 ) -> tuple[LabelCorrector, FloatArray]:
     """Stack the best correction of each scaling; return the probabilities of drawn rows, too."""
-    best: dict[str, Correction] = {}
-    for correction in search:
-        known = best.get(correction.scaling, correction)
-        best[correction.scaling] = correction if correction.loss < known.loss else known
-    if not owner.guard:
-        only = min(best.values(), key=lambda correction: correction.loss)
-        best = {only.scaling: only}
-    terms = {"uncorrected": drawn.rows.proba}
-    for name, chosen in best.items():
-        if name == "global":
-            terms[name] = correct_globally(drawn.rows, total, chosen.reference)
-        else:
-            neighbourhoods[name].scaling.neighbourhood.set_params(beta=chosen.beta)
-            given = drawn.rows, chosen.reference, chosen.beta, chosen.shrinkage
-            terms[name] = neighbourhoods[name].corrected(*given)
-    weights = _stacking_weights(terms, drawn) if owner.guard else dict.fromkeys(best, 1.0)
-    used = [name for name in neighbourhoods if weights.get(name, 0) > 0]
+    best = {
+        name: min((each for each in search if each.scaling == name), key=lambda each: each.loss)
+        for name in ("global", *neighbourhoods)
+    }
+    everywhere = correct_globally(drawn.rows, total, best["global"].reference)
+    terms = {"uncorrected": drawn.rows.proba, "global": everywhere}
+    for name, neighbourhood in neighbourhoods.items():
+        chosen = best[name]
+        neighbourhood.scaling.neighbourhood.set_params(beta=chosen.beta)
+        given = drawn.rows, chosen.reference, chosen.beta, chosen.shrinkage
+        terms[name] = neighbourhood.corrected(*given)
+    weights = _stacking_weights(terms, drawn)
+    used = [name for name in neighbourhoods if weights[name] > 0]
     by_label = LabelCorrector(
         ValidationRows(None, landmarks.Y, landmarks.proba, landmarks.weights, landmarks.folds),
         {name: neighbourhoods[name].scaling for name in used},
@@ -415,7 +390,6 @@ def _stack_corrections(
         total,
         best,
         weights,
-        owner.guard,
     )
     return by_label, by_label.stacked(terms)
 
@@ -453,61 +427,3 @@ def _choose_lift(
 
     best = replace(label_sets, lift_exponent=min(LIFT_EXPONENTS, key=loss))
     return best, {"labels": by_label, "sets": best.marginals(by_label, own)}
-
-
-@one_blas_thread()
-def fit_stacking_weights(
-    predictions: Mapping[str, FloatArray], Y: BoolArray, row_weights: FloatArray
-) -> dict[str, float]:
-    """Return weights >= 0 of sum <= 1 that minimize the squared error of the weighted sum."""
-    columns = list(predictions.values())
-    weighted = [column * row_weights[:, np.newaxis] for column in columns]
-    products = np.array([[np.vdot(a, b) for b in columns] for a in weighted])
-    weights = _least_squares(products, np.array([np.vdot(a, Y) for a in weighted]))
-    return dict(zip(predictions, weights.tolist(), strict=True))
-
-
-def _least_squares(products: FloatArray, target: FloatArray) -> FloatArray:
-    """Minimize w'Pw - 2w't over w >= 0 whose sum is at most 1."""
-    values, vectors = np.linalg.eigh(products)
-    positive = values > len(values) * np.finfo(np.float64).eps * values[-1]
-    if not positive.any():  # all predictions are 0
-        return np.zeros_like(target)
-    # With the square root A of the products, the objective is |Aw - b|^2 up to a constant.
-    roots = np.sqrt(values[positive])
-    A, b = roots[:, np.newaxis] * vectors[:, positive].T, vectors[:, positive].T @ target / roots
-    scale = roots.max()
-    A, b = A / scale, b / scale
-    weights = _non_negative(A, b)
-    if weights.sum() <= 1:
-        return weights
-    # The minimum lies where weights sum to 1, and there Aw - b = (A - b1')w. Its shortest vector
-    # has the direction of the least |(A - b1')w|^2 + (1'w - 1)^2, constrained by w >= 0 only.
-    weights = _non_negative(
-        np.vstack([A - b[:, np.newaxis], np.ones(len(target))]), np.r_[0 * b, 1.0]
-    )
-    return weights / weights.sum()
-
-
-def _non_negative(A: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the w >= 0 of least |Aw - b|^2."""
-    try:
-        weights: FloatArray = nnls(A, b)[0]
-    except RuntimeError:
-        # With equal columns, scipy's iteration may not end. A tiny penalty makes them unequal.
-        n_columns = A.shape[1]
-        penalty = RIDGE * np.linalg.norm(A) * np.eye(n_columns)
-        weights = nnls(np.vstack([A, penalty]), np.r_[b, np.zeros(n_columns)])[0]
-    return weights
-
-
-def stack(predictions: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:
-    """Return the weighted sum of predictions; those of weight 0 may be missing."""
-    total = sum(weight * predictions[name] for name, weight in weights.items() if weight > 0)
-    if np.ndim(total):
-        return np.minimum(np.maximum(total, 0), 1)
-    return np.zeros_like(next(iter(predictions.values())))
-
-
-def _listed(weights: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())

@@ -1,9 +1,10 @@
 """Decision rules (thresholds, label sets) and their loss by a metric."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from itertools import product
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import check_scoring, get_scorer
 
 from pairmend._utils.classifiers import is_auto
-from pairmend._utils.progress import report
 from pairmend._utils.training import all_equal, fit_with_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.pairs import accept
@@ -240,40 +240,43 @@ def decision_kinds(decision: str, threshold: Any) -> tuple[str, ...]:
 
 
 def choose_decision(
-    kinds: Iterable[str],
-    thresholds: Iterable[Any],
-    scorer: DecisionScorer,
-    corrected: CorrectedProba,
-    label_sets: LabelSets,
+    owner: Any, out_of_fold: OutOfFoldPredictions, label_sets: LabelSets, n_rows: float
 ) -> tuple[Decision, list[Decision]]:
     """Return the decision of least loss, its threshold fitted on all rows, and all candidates.
 
-    Each threshold is fitted on all folds but one and scored on that one. Of equal losses the first
-    candidate is chosen.
+    They are those of the parameters of a `MendedClassifier`, whose validation rows weigh as much as
+    `n_rows`. Each threshold is fitted on all folds but one and scored on that one. Of equal losses
+    the first candidate is chosen.
     """
-    candidates = []
-    for kind in kinds:
-        if kind == "sets":
-            variants = [(label_sets.lift_exponent, 0.0)]
-            variants += [LOCAL_EXPONENTS] if label_sets.local is not None else []
-            for exponents in variants:
-                sets = label_sets.with_exponents(*exponents)
-                decisions = sets.most_likely(corrected.by_label, corrected.own)
-                loss = scorer.loss(decisions, corrected.proba)
-                candidates.append(Decision(kind, None, loss, *exponents))
-            continue
-        for threshold in thresholds:
-            decisions = _cross_fitted_decisions(threshold, corrected.proba, scorer)
-            candidates.append(Decision(kind, threshold, scorer.loss(decisions, corrected.proba)))
+    metric, corrected = find_metric(owner), out_of_fold.corrected
+    scorer = DecisionScorer(metric, out_of_fold.Y, out_of_fold.folds, out_of_fold.weights)
+    if owner.decision == "labels":
+        corrected = corrected.without_label_sets()
+    if is_auto(owner.threshold):
+        batch_size = max(1.0, round(n_rows / len(out_of_fold.folds), 3))
+        thresholds = candidate_thresholds(metric, batch_size)
+    elif isinstance(owner.threshold, Real):
+        thresholds = [FixedThreshold(float(owner.threshold))]
+    else:
+        thresholds = [clone(owner.threshold)]
+    kinds, candidates = decision_kinds(owner.decision, owner.threshold), []
+    for threshold in thresholds if "labels" in kinds else ():
+        decisions = _cross_fitted_decisions(threshold, corrected.proba, scorer)
+        candidates.append(Decision("labels", threshold, scorer.loss(decisions, corrected.proba)))
+    if "sets" in kinds:
+        variants = [(label_sets.lift_exponent, 0.0)]
+        variants += [LOCAL_EXPONENTS] if label_sets.local is not None else []
+        for exponents in variants:
+            sets = label_sets.with_exponents(*exponents)
+            decisions = sets.most_likely(corrected.by_label, corrected.own)
+            loss = scorer.loss(decisions, corrected.proba)
+            candidates.append(Decision("sets", None, loss, *exponents))
     best = min(candidates, key=lambda candidate: candidate.loss)
     if best.kind == "sets":
         sets = label_sets.with_exponents(best.lift_exponent, best.local_exponent)
         return replace(best, label_sets=sets), candidates
-    if best.threshold is not None:
-        given = corrected.proba, scorer.Y
-        fitted = fit_with_weights(clone(best.threshold), given, scorer.weights)
-        best = replace(best, threshold=fitted)
-    return best, candidates
+    fitted = fit_with_weights(clone(best.threshold), (corrected.proba, scorer.Y), scorer.weights)
+    return replace(best, threshold=fitted), candidates
 
 
 def _cross_fitted_decisions(threshold: Any, proba: FloatArray, scorer: DecisionScorer) -> IntArray:
@@ -287,18 +290,3 @@ def _cross_fitted_decisions(threshold: Any, proba: FloatArray, scorer: DecisionS
         decisions[fold] = fitted.decide(proba[fold])
         train[fold] = True
     return decisions
-
-
-def report_decision(owner: Any, chosen: Decision, compared: Sequence[Decision]) -> None:
-    """Report the chosen decision with its loss, and how many were compared."""
-
-    def message() -> str:
-        threshold = "" if chosen.threshold is None else f" with {chosen.threshold}"
-        loss = f"loss {chosen.loss:.4f} by {owner.criterion!r}"
-        if chosen.kind == "sets":
-            threshold = f" with lift exponent {chosen.lift_exponent:g}"
-            if chosen.local_exponent > 0:
-                threshold += f" and local exponent {chosen.local_exponent:g}"
-        return f"decision: {chosen.kind!r}{threshold}; {loss}; {len(compared)} compared"
-
-    report(owner, message)

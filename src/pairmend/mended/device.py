@@ -27,7 +27,7 @@ from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.kernels.local_sums import TIE, TOLERANCE, nearest_landmark
 from pairmend.mended.corrector import LabelCorrector
-from pairmend.mended.distances import log_odds
+from pairmend.mended.rows import log_odds
 
 ARRAYS = 4
 """Number of arrays of the size of a chunk's weights in memory at once."""
@@ -112,7 +112,7 @@ def sums_around(
     assert affine is not None
     mean, factor = (namespace.asarray(part) for part in affine)
     queries = (given - mean) * factor
-    points = namespace.asarray(neighbourhood.points_)
+    points = namespace.asarray(corrector.scalings[name].landmarks)
     table = namespace.asarray(corrector.tables[name])
     rounding = beta * xp.max(xp.sum(queries * queries, axis=1)) * float(xp.finfo(X.dtype).eps)
     dtype = X.dtype if bool(rounding <= TOLERANCE) else namespace.float64

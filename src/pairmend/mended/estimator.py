@@ -41,9 +41,7 @@ from pairmend._utils.sklearn_private import (
 from pairmend._utils.training import Target, check_target, relative_weights, route_fit_params
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.base_classifiers import ScaledLogisticRegression
-from pairmend.frames.encoder import takes_encoded_frames
 from pairmend.kernels.pairs import sum_to_one
-from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.base import (
     BaseRows,
     base_attributes,
@@ -53,13 +51,10 @@ from pairmend.mended.corrector import Correction, Corrector, fit_corrector
 from pairmend.mended.decisions import (
     CorrectedProba,
     Decision,
-    DecisionScorer,
     OutOfFoldPredictions,
-    candidate_thresholds,
     choose_decision,
     decision_kinds,
     find_metric,
-    report_decision,
 )
 from pairmend.mended.device import (
     base_for_arrays,
@@ -69,12 +64,10 @@ from pairmend.mended.device import (
     scalings_without_device,
     warn_of_other_scalings,
 )
-from pairmend.mended.distances import SCALINGS
 from pairmend.mended.explain import ExplainMixin
-from pairmend.mended.rows import RowEncoder, takes_sparse_rows
+from pairmend.mended.rows import SCALINGS, RowEncoder
 from pairmend.mended.validation import MAX_LANDMARKS, ValidationRows
 from pairmend.model_selection import split_rows
-from pairmend.thresholds import FixedThreshold
 
 
 class MendedClassifier(ExplainMixin, MultiLabelClassifier):
@@ -144,14 +137,6 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     shrinkage : "auto" or float, default="auto"
         Prior mass: the mass added from the global confusion matrix to each local one. The nearest
         validation row has the mass 1.
-    reference : {"auto", "beta", "identity", "crisp"}, default="auto"
-        Randomized reference classifier, which turns a probability into a probability of deciding
-        for the label; see :class:`CorrectedPairwiseClassifier`. "auto" compares "identity" and
-        "beta".
-    guard : bool, default=True
-        Whether the uncorrected probability and a global correction are stacked with the local
-        corrections, and the probabilities of rare labels are shrunk towards the uncorrected ones.
-        If not, the best local correction is used alone.
 
     Attributes
     ----------
@@ -177,9 +162,6 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     label_set_weights_ : dict of float
         Stacking weights of the probabilities of "labels" and of the marginal probabilities over
         label "sets".
-    lift_exponent_ : float
-        Exponent of the lift of label sets, which is the ratio of a set's frequency to that under
-        independence of the labels, in the probabilities of labels.
     decision_ : {"labels", "sets"}
         The chosen decision; "classes" after a fit on 1-D classes.
     threshold_ : threshold or None
@@ -189,7 +171,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         "loss", the Brier score of corrected out-of-fold probabilities.
     decisions_ : dict of ndarray
         All decisions that were compared: "decision", "threshold", "lift_exponent" and
-        "local_exponent" (of label sets), and "loss" by the metric.
+        "local_exponent" of label sets (the lift is the ratio of a set's frequency to that under
+        independence of the labels), and "loss" by the metric.
     validation_indices_ : ndarray of int
         Rows of the validation set: the training rows with an out-of-fold prediction.
     landmark_indices_ : ndarray of int
@@ -273,8 +256,6 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "scaling": [StrOptions({"auto", *SCALINGS})],
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "reference": [StrOptions({"auto", *REFERENCES})],
-        "guard": ["boolean"],
     }  # fmt: skip
 
     _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {
@@ -303,8 +284,6 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         beta: str | float = "auto",
         scaling: str = "auto",
         shrinkage: str | float = "auto",
-        reference: str = "auto",
-        guard: bool = True,
     ):
         self.estimator = estimator
         self.criterion = criterion
@@ -319,8 +298,6 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         self.beta = beta
         self.scaling = scaling
         self.shrinkage = shrinkage
-        self.reference = reference
-        self.guard = guard
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
@@ -359,7 +336,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         n_jobs, find_nearest = self.n_jobs, None
         if namespace is not None:
             base_rows, n_jobs = namespace.xp.astype(given, namespace.float64), None
-            base = base_for_arrays(base, mostly_zeros=encoder.sparse_rows is not None)
+            base = base_for_arrays(base, mostly_zeros=encoder.means is not None)
             find_nearest = partial(nearest_on_device, namespace)
         rng = check_random_state(self.random_state)
         given_base = self, base, len(target.classes), new_seed(rng)
@@ -437,12 +414,6 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         return dict(self._current_corrector().label_set_weights)
 
     @property
-    def lift_exponent_(self) -> float:
-        """Exponent of the lift of label sets."""
-        check_is_fitted(self)
-        return self._current_corrector().label_sets.lift_exponent
-
-    @property
     def decision_(self) -> str:
         """The chosen decision: "labels", "sets", or "classes" after a fit on 1-D classes."""
         return self._decision()[0].kind
@@ -485,12 +456,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
 
     def _fit_encoder(self, X: MatrixLike, row_weights: FloatArray, base: Any) -> RowEncoder:
         """Return the encoder of rows for the base classifier and for distances."""
-        return RowEncoder.fit(
-            X, row_weights, for_base=takes_encoded_frames(base),
-            for_distances=self.transformer is None and self.scaling != "log_odds",
-            is_optional=self.scaling == "auto",
-            sparse_for_base=takes_sparse_rows(base),
-        )  # fmt: skip
+        for_distances = self.transformer is None and self.scaling != "log_odds"
+        return RowEncoder.fit(X, row_weights, base, for_distances, self.scaling == "auto")
 
     def _fit_correction(
         self,
@@ -513,7 +480,10 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         decision: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
         if target.multilabel:
             decision = self._choose_decision(out_of_fold, corrector)
-            report_decision(self, *decision)
+            chosen, n_compared = decision[0], len(decision[1])
+            described = f"{chosen.kind!r} with {chosen.threshold or 'label sets'}"
+            loss = f"loss {chosen.loss:.4f} by {self.criterion!r}"
+            report(self, f"decision: {described}; {loss}; {n_compared} compared")
         corrections = corrector.by_label.corrections
         local = {name: each for name, each in corrections.items() if name != "global"}
         threshold = clone(self.threshold, safe=False)  # set_params changes it in place
@@ -562,21 +532,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     def _choose_decision(
         self, out_of_fold: OutOfFoldPredictions, corrector: Corrector
     ) -> tuple[Decision, list[Decision]]:
-        metric = find_metric(self)
-        if isinstance(self.threshold, str):
-            n_rows = corrector.by_label.total.n_rows / len(out_of_fold.folds)
-            batch_size = max(1.0, round(n_rows, 3))
-            thresholds = candidate_thresholds(metric, batch_size)
-        elif isinstance(self.threshold, Real):
-            thresholds = [FixedThreshold(float(self.threshold))]
-        else:
-            thresholds = [clone(self.threshold)]
-        kinds = decision_kinds(self.decision, self.threshold)
-        scorer = DecisionScorer(metric, out_of_fold.Y, out_of_fold.folds, out_of_fold.weights)
-        corrected = out_of_fold.corrected
-        if self.decision == "labels":
-            corrected = corrected.without_label_sets()
-        return choose_decision(kinds, thresholds, scorer, corrected, corrector.label_sets)
+        n_rows = corrector.by_label.total.n_rows
+        return choose_decision(self, out_of_fold, corrector.label_sets, n_rows)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         self._check_parameters()

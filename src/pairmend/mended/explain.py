@@ -25,8 +25,8 @@ from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.kernels.local_sums import confusion_from_sums, shrink
 from pairmend.kernels.pairs import sum_to_one
 from pairmend.kernels.rrc import REFERENCES, vote
-from pairmend.mended.base import base_parts
-from pairmend.mended.corrector import Corrector, LabelCorrector, stack
+from pairmend.mended.base import base_parts, stack
+from pairmend.mended.corrector import Corrector, LabelCorrector
 from pairmend.mended.decisions import CorrectedProba, Decision
 from pairmend.thresholds import fitted_cuts
 
@@ -132,7 +132,7 @@ def _points(
     """Return rows and landmarks as points by their features; None if distances use none."""
     for name, scaling in corrector.scalings.items():
         if name != "log_odds":
-            return scaling.points(X, proba), scaling.neighbourhood.points_
+            return scaling.points(X, proba), scaling.landmarks
     return None
 
 
@@ -222,9 +222,8 @@ def _explain_labels(
         if name != "uncorrected":
             weight = stacking_weights.get(name, 0.0)
             steps.append((step_name(name), "term", weight, zeros, weight * term))
-    if corrector.by_label.guard:
-        change = corrected.by_label - stack(terms, stacking_weights)
-        steps.append((RARE_LABELS, "change", None, zeros, change))
+    change = corrected.by_label - stack(terms, stacking_weights)
+    steps.append((RARE_LABELS, "change", None, zeros, change))
     if corrector.label_set_weights != {"labels": 1.0}:
         name = LABEL_SETS if corrector.label_set_weights.get("sets", 0.0) > 0 else SCALED
         steps.append((name, "change", None, zeros, corrected.proba - corrected.by_label))

@@ -24,8 +24,7 @@ from pairmend._utils.training import relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from pairmend.base_classifiers import DenseScaler
 from pairmend.kernels.neighbourhood import exponential, offsets_to, squared_norms
-from pairmend.mended.distances import median_squared_distance
-from pairmend.mended.rows import draw_rows
+from pairmend.mended.rows import draw_rows, median_squared_distance
 
 MAX_SAMPLES = 2500
 """Largest number of training rows, which bounds the time of a fit and of predictions."""

@@ -11,7 +11,7 @@ from pairmend._utils.computing import in_blocks, lazy
 from pairmend._utils.training import SLACK
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.neighbourhood import exponential, squared_norms
-from pairmend.mended.distances import log_odds, median_squared_distance
+from pairmend.mended.rows import log_odds, median_squared_distance
 
 PROBA_MARGIN = 1e-6
 """Probabilities are clipped to this distance from 0 and 1, so that one label excludes no set."""
@@ -122,19 +122,11 @@ class LocalSets:
 
     @lazy
     def _members(self) -> Any:
-        """Which rows have each set, (n_sets, n_rows). A model file may hold anything."""
-        n_rows, n_sets = len(self.proba), len(self.counts)
-        largest = np.max(self.sets, initial=-1)
-        if not self.sets.shape == self.masses.shape == (n_rows,) or largest >= n_sets:
-            raise ValueError(
-                f"{n_rows} rows with label sets of shape {self.sets.shape}, the largest of number "
-                f"{largest}, and weights of shape {self.masses.shape}; expected a set and a weight "
-                f"for each row, and numbers below {n_sets}. The model is damaged: fit the "
-                "classifier again."
-            )
+        """Which rows have each set, (n_sets, n_rows)."""
         kept = np.flatnonzero(self.sets >= 0)
         places = (self.sets[kept], kept)
-        return sparse.csr_array((np.ones(len(kept)), places), shape=(n_sets, n_rows))
+        shape = len(self.counts), len(self.proba)
+        return sparse.csr_array((np.ones(len(kept)), places), shape=shape)
 
 
 @dataclass(frozen=True)
@@ -278,27 +270,26 @@ class LabelSets:
 
     @lazy
     def prior(self) -> FloatArray:
-        """Logarithm of the factor of each set that does not depend on the row.
-
-        A model file may hold anything: more sets than a fit keeps would need too much memory.
-        """
-        n_sets = self.members.shape[0]
-        if n_sets > MAX_SETS or not self.counts.shape == self.log_lift.shape == (n_sets,):
-            raise ValueError(
-                f"{n_sets} label sets with counts of shape {self.counts.shape} and lifts of shape "
-                f"{self.log_lift.shape}; expected at most {MAX_SETS} sets, with a count and a lift "
-                "each. The model is damaged: fit the classifier again."
-            )
-        if self.local is not None:
-            sizes = *self.local.proba.shape, *self.local.counts.shape
-            if sizes[1:] != (self.members.shape[1], n_sets):
-                raise ValueError(
-                    f"Local lifts with probabilities of shape {self.local.proba.shape} and counts "
-                    f"of shape {self.local.counts.shape}; expected {self.members.shape[1]} labels "
-                    f"and {n_sets} sets. The model is damaged: fit the classifier again."
-                )
+        """Logarithm of the factor of each set that does not depend on the row."""
+        self._check()
         # A set of less than one row counts in proportion to its weight.
         return self.lift_exponent * self.log_lift + np.log(np.minimum(self.counts, 1.0))
+
+    def _check(self) -> None:
+        """Check sizes. A model file may hold anything: too many sets would need too much memory."""
+        (n_sets, n_labels), local = self.members.shape, self.local
+        fits = n_sets <= MAX_SETS and self.counts.shape == self.log_lift.shape == (n_sets,)
+        if local is not None:
+            n_rows = len(local.proba)
+            fits &= local.proba.shape == (n_rows, n_labels) and local.counts.shape == (n_sets,)
+            fits &= local.sets.shape == local.masses.shape == (n_rows,)
+            fits &= bool(np.max(local.sets, initial=-1) < n_sets)
+        if not fits:
+            raise ValueError(
+                f"The sizes of {n_sets} label sets, their counts, lifts and rows do not fit "
+                f"together, or there are more than {MAX_SETS}. The model is damaged: fit the "
+                "classifier again."
+            )
 
     def _in_blocks(self, fill: Callable[[slice], None], n_rows: int) -> None:
         """Call a function for blocks of rows, in several threads if there is enough work."""

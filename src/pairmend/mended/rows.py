@@ -1,4 +1,4 @@
-"""Encoding of rows for the base classifier and for distances; draws of rows by their weights."""
+"""Rows as the base classifier and as distances take them, the scalings of distances, row draws."""
 
 import warnings
 from dataclasses import dataclass
@@ -6,12 +6,35 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
 
-from pairmend._utils.arrays import can_be_sparse, is_frame, is_mostly_zeros, take_rows, to_csr
-from pairmend._utils.training import all_equal
-from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
+from pairmend._utils.arrays import (
+    EncodedFrame,
+    can_be_sparse,
+    is_frame,
+    is_mostly_zeros,
+    take_rows,
+    to_csr,
+)
+from pairmend._utils.training import SLACK, all_equal
+from pairmend._utils.typing import FloatArray, IntArray, Matrix, MatrixLike
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.frames import ColumnWarning, FrameEncoder
+from pairmend.frames.encoder import takes_encoded_frames
+from pairmend.kernels.neighbourhood import offsets_to, squared_norms
+from pairmend.neighbourhoods import GaussianNeighbourhood
+
+SCALINGS = ("range", "standard", "unit", "log_odds")
+"""Features divided by their range or their standard deviation, rows of length 1, and the log-odds
+of the base classifier's probabilities in place of features."""
+
+PROBA_MARGIN = 1e-3
+"""Probabilities are clipped to this distance from 0 and 1 before their log-odds are taken."""
+
+MAX_ROWS = 250
+"""Number of rows from whose distances the median is taken."""
 
 
 @dataclass(frozen=True)
@@ -25,29 +48,20 @@ class RowEncoder:
     encoder : FrameEncoder or None
         None if fit saw no frame, or if neither needs encoded rows.
     for_base, for_distances : bool
-        Whether the base classifier and distances take encoded frames.
-    sparse_rows : SparseRows or None
-        None unless fit saw a sparse matrix, or an array that is mostly zeros.
-    sparse_for_base : bool
-        Whether the base classifier takes `sparse_rows`.
+        Whether the base classifier and distances take encoded rows.
+    means : ndarray of shape (n_features,) or None, default=None
+        Values of NaN in rows that are converted to CSR. None unless fit saw a sparse matrix, or an
+        array that is mostly zeros: of these all arrays are converted, however many zeros they have.
     """
 
     encoder: FrameEncoder | None
     for_base: bool
     for_distances: bool
-    sparse_rows: "SparseRows | None" = None
-    sparse_for_base: bool = False
+    means: FloatArray | None = None
 
     @classmethod
     def fit(
-        cls,
-        X: MatrixLike,
-        row_weights: FloatArray,
-        *,
-        for_base: bool,
-        for_distances: bool,
-        is_optional: bool,
-        sparse_for_base: bool = False,
+        cls, X: MatrixLike, weights: FloatArray, base: Any, for_distances: bool, is_optional: bool
     ) -> "RowEncoder":
         """Fit an encoder on the rows of positive weight, if it is needed.
 
@@ -55,23 +69,18 @@ class RowEncoder:
         cannot be encoded leads to a warning instead of an error.
         """
         if not is_frame(X):
-            sparse_rows = None
-            if sparse_for_base or for_distances:
-                sparse_rows = SparseRows.fit(X, row_weights)
-            return cls(None, for_base, for_distances, sparse_rows, sparse_for_base)
+            for_base = type(base) is ScaledLogisticRegression  # others may not take CSR
+            is_needed = for_base or for_distances
+            return cls(None, for_base, for_distances, _means(X, weights) if is_needed else None)
+        for_base = takes_encoded_frames(base)
         if not (for_base or for_distances):
             return cls(None, for_base, for_distances)
         try:
-            encoder = FrameEncoder().fit(take_rows(X, np.flatnonzero(row_weights > 0)))
+            encoder = FrameEncoder().fit(take_rows(X, np.flatnonzero(weights > 0)))
         except ValueError as error:
             if for_base or not is_optional:
                 raise
-            warnings.warn(
-                "Distances between rows are measured by predicted probabilities only, because "
-                f"the features cannot be read: {error} Or pass transformer=...",
-                ColumnWarning,
-                stacklevel=3,
-            )
+            _warn_of_log_odds(f"the features cannot be read: {error} Or pass transformer=...")
             return cls(None, for_base, for_distances)
         return cls(encoder, for_base, for_distances)
 
@@ -79,58 +88,47 @@ class RowEncoder:
         """Return rows for the base classifier, and rows for distances."""
         if self.encoder is not None:
             encoded: Any = self.encoder.encode(X)
-            for_base = self.for_base
-        elif self.sparse_rows is not None and _is_matrix(X):
-            encoded = self.sparse_rows.encode(X)
-            for_base = self.sparse_for_base
+        elif self.means is not None and _is_matrix(X):
+            encoded = _as_csr(X, self.means)
         else:
             return X, X
-        return encoded if for_base else X, encoded if self.for_distances else X
+        return encoded if self.for_base else X, encoded if self.for_distances else X
 
 
-@dataclass(frozen=True)
-class SparseRows:
-    """Converts arrays to CSR, and replaces NaN by the mean of its feature.
+def _warn_of_log_odds(reason: str) -> None:
+    warnings.warn(
+        "Distances between rows are measured by predicted probabilities only, because " + reason,
+        ColumnWarning,
+        stacklevel=4,
+    )
 
-    All arrays are converted, so that the form of rows does not depend on how many zeros they have.
 
-    Attributes
-    ----------
-    mean : ndarray of shape (n_features,)
-        Means over the rows of fit; 0 for a feature without any value.
-    """
+def _as_csr(X: Any, means: FloatArray) -> Any:
+    """Return rows as CSR without NaN; CSR without NaN is not copied."""
+    if not sparse.issparse(X):
+        # Sparse matrices do not support half precision.
+        X = to_csr(X.astype(np.float32) if X.dtype == np.float16 else X)
+    missing = np.flatnonzero(np.isnan(X.data))
+    if len(missing):
+        X = X.copy()
+        X.data[missing] = means[X.indices[missing]]
+    return X
 
-    mean: FloatArray
 
-    @classmethod
-    def fit(cls, X: MatrixLike, row_weights: FloatArray) -> "SparseRows | None":
-        """Compute the means; None unless X is a sparse matrix, or an array that is mostly zeros."""
-        if not _is_matrix(X) or not (sparse.issparse(X) or can_be_sparse(X)):
-            return None
-        present = row_weights > 0
-        rows = X if present.all() else X[present]
-        if not sparse.issparse(rows) and not is_mostly_zeros(
-            int(np.count_nonzero(rows)), rows.size
-        ):
-            return None
-        return ColumnSums.of(rows, row_weights[present]).sparse_rows()
-
-    def encode(self, X: MatrixLike) -> MatrixLike:
-        """Return rows as CSR without NaN; CSR without NaN is not copied."""
-        rows: Any = X
-        if not sparse.issparse(rows):
-            # Sparse matrices do not support half precision.
-            rows = to_csr(rows.astype(np.float32) if rows.dtype == np.float16 else rows)
-        missing = np.flatnonzero(np.isnan(rows.data))
-        if len(missing):
-            rows = rows.copy()
-            rows.data[missing] = self.mean[rows.indices[missing]]
-        return rows
+def _means(X: Any, weights: FloatArray) -> FloatArray | None:
+    """Return the means of features; None unless rows are a sparse matrix, or mostly zeros."""
+    if not _is_matrix(X) or not (sparse.issparse(X) or can_be_sparse(X)):
+        return None
+    present = weights > 0
+    rows = X if present.all() else X[present]
+    if sparse.issparse(X) or is_mostly_zeros(int(np.count_nonzero(rows)), rows.size):
+        return ColumnSums.of(rows, weights[present]).means()
+    return None
 
 
 @dataclass(frozen=True)
 class ColumnSums:
-    """Sums over the rows of a matrix, from which `SparseRows` are fitted.
+    """Sums over the rows of a matrix.
 
     Attributes
     ----------
@@ -165,25 +163,16 @@ class ColumnSums:
 
     def plus(self, other: "ColumnSums") -> "ColumnSums":
         """Return the sums over the rows of both."""
-        return ColumnSums(
-            self.is_sparse or other.is_sparse,
-            self.n_cells + other.n_cells,
-            self.n_nonzero + other.n_nonzero,
-            self.sums + other.sums,
-            self.masses + other.masses,
-        )
+        # The sum of two truth values is their "or".
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return ColumnSums(*(ours + theirs for ours, theirs in pairs))
 
-    def sparse_rows(self) -> SparseRows | None:
-        """Return the means; None unless rows are a sparse matrix, or mostly zeros."""
+    def means(self) -> FloatArray | None:
+        """Return the means, 0 without values; None unless rows are sparse, or mostly zeros."""
         if not self.is_sparse and not is_mostly_zeros(self.n_nonzero, self.n_cells):
             return None
         means = np.zeros(len(self.sums))
-        return SparseRows(np.divide(self.sums, self.masses, out=means, where=self.masses > 0))
-
-
-def takes_sparse_rows(base: Any) -> bool:
-    """Return whether a base classifier takes `SparseRows`; classifiers may not take CSR."""
-    return type(base) is ScaledLogisticRegression
+        return np.divide(self.sums, self.masses, out=means, where=self.masses > 0)
 
 
 def _is_matrix(X: MatrixLike) -> bool:
@@ -220,3 +209,130 @@ def _probabilities(weights: FloatArray, n_rows: int) -> FloatArray:
         if not heavier.any():
             return probabilities
         certain |= heavier
+
+
+def log_odds(proba: FloatArray, margin: float = PROBA_MARGIN, xp: Any = np) -> FloatArray:
+    """Return the log-odds of probabilities that are clipped to a distance from 0 and 1."""
+    clipped = xp.clip(proba, margin, 1 - margin)
+    logarithms: FloatArray = xp.log(clipped / (1 - clipped))
+    return logarithms
+
+
+def median_squared_distance(
+    points: Matrix, rng: np.random.RandomState, row_weights: FloatArray | None = None
+) -> float:
+    """Return the median squared distance of unequal points, 0 if all are equal.
+
+    A distance is weighted by the product of its rows' weights.
+    """
+    order = rng.permutation(points.shape[0])
+    row_weights = np.ones(len(order)) if row_weights is None else row_weights
+    rows, weights = draw_rows(order, row_weights, MAX_ROWS, rng)
+    weights = weights[rows]
+    chosen = points[rows]
+    squared = offsets_to(chosen, chosen) + squared_norms(chosen)
+    upper = np.triu_indices(len(rows), k=1)
+    distances, masses = squared[upper], np.multiply.outer(weights, weights)[upper]
+    # Between equal rows, rounding leaves a distance slightly above 0.
+    lengths = squared_norms(chosen)
+    unequal = distances > 64 * np.finfo(lengths.dtype).eps * lengths.max()
+    return _weighted_median(distances[unequal], masses[unequal]) if unequal.any() else 0.0
+
+
+def _weighted_median(values: FloatArray, weights: FloatArray) -> float:
+    """Return the weighted median, the mean of two values where they halve the weight."""
+    if all_equal(weights):
+        return float(np.median(values))
+    order = np.argsort(values, kind="stable")
+    up_to = np.cumsum(weights[order])
+    half = up_to[-1] / 2
+    low, high = np.searchsorted(up_to, [half * (1 - SLACK), half * (1 + SLACK)])
+    return float((values[order[low]] + values[order[min(high, len(order) - 1)]]) / 2)
+
+
+class Scaling:
+    """A Gaussian neighbourhood of the landmarks in one scaling.
+
+    `name` is one of :data:`SCALINGS`, `transformer` turns rows into numbers ("log_odds" needs
+    none). The beta of `neighbourhood` may be changed after fit.
+    """
+
+    def __init__(self, name: str, transformer: Any = None):
+        self.name = name
+        if name == "log_odds":
+            self.neighbourhood = GaussianNeighbourhood(scale=None)
+        elif name == "unit":
+            steps = [clone(transformer)] if transformer is not None else []
+            self.neighbourhood = GaussianNeighbourhood(
+                scale=None, transform=make_pipeline(*steps, Normalizer())
+            )
+        else:
+            self.neighbourhood = GaussianNeighbourhood(scale=name, transform=transformer)
+
+    def fit(
+        self, X: MatrixLike, proba: FloatArray, y: Any, row_weights: FloatArray | None = None
+    ) -> "Scaling":
+        """Fit the neighbourhood on landmarks with these probabilities."""
+        self.neighbourhood.fit(self._coordinates(X, proba), y, sample_weight=row_weights)
+        return self
+
+    @property
+    def landmarks(self) -> Matrix:
+        """The landmarks as points, (n_landmarks, n_coordinates)."""
+        return self.neighbourhood.points_
+
+    def points(self, X: MatrixLike, proba: FloatArray) -> Matrix:
+        """Return rows as points, (n_rows, n_coordinates)."""
+        return self.neighbourhood.to_points(self._coordinates(X, proba))
+
+    def _coordinates(self, X: MatrixLike, proba: FloatArray) -> Any:
+        """Return the rows from which points are computed: log-odds in place of features."""
+        if self.name == "log_odds":
+            return log_odds(proba)
+        if self.name == "unit" and isinstance(X, EncodedFrame):
+            return np.hstack([X.numbers, X.coordinates()])
+        return X
+
+
+def fit_scalings(
+    name: str,
+    transformer: Any,
+    X: MatrixLike,
+    proba: FloatArray,
+    y: Any,
+    row_weights: FloatArray | None = None,
+) -> list[Scaling]:
+    """Fit the scaling of this name, or with "auto" all that suit the landmarks.
+
+    "auto" gives "log_odds" alone where rows are not numeric, texts for instance.
+    """
+    given = X, proba, y, row_weights
+    if name == "log_odds" and transformer is not None:
+        warnings.warn(
+            "transformer has no effect with scaling='log_odds', which measures distances by "
+            "predicted probabilities. Leave it out, or choose another scaling.",
+            stacklevel=6,
+        )
+    if name != "auto":
+        try:
+            return [Scaling(name, transformer).fit(*given)]
+        except ValueError as error:
+            error.add_note("With a MendedClassifier: pass transformer=..., or scaling='log_odds'.")
+            raise
+    log_odds = Scaling("log_odds").fit(*given)
+    try:
+        by_range = Scaling("range", transformer).fit(*given)
+    except (TypeError, ValueError) as error:
+        if transformer is not None:
+            raise
+        reason = str(error).partition(". ")[0]
+        _warn_of_log_odds(
+            f"the rows cannot be read as numbers: {reason}. Pass transformer=... that turns rows "
+            "into numbers, or scaling='log_odds'."
+        )
+        return [log_odds]
+    # Arrays that are mostly zeros were made sparse before, see RowEncoder; others count as dense.
+    is_dense = transformer is None and isinstance(X, np.ndarray)
+    if sparse.issparse(by_range.neighbourhood.points_) and not is_dense:
+        return [Scaling("unit", transformer).fit(*given), log_odds]
+    return [by_range, Scaling("standard", transformer).fit(*given), log_odds]

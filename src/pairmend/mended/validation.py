@@ -22,8 +22,7 @@ from pairmend.kernels.local_sums import (
 )
 from pairmend.kernels.pairs import p_true_given_decision
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.mended.distances import Scaling
-from pairmend.mended.rows import draw_rows
+from pairmend.mended.rows import Scaling, draw_rows
 
 MAX_LANDMARKS = 2500
 """Default number of landmarks. With more of them the loss decreases little, see docs/large.md."""
@@ -91,20 +90,22 @@ class ValidationRows:
     ) -> dict[str, FloatArray]:
         """Return the confusion sums of some rows by their nearest landmark, by scaling."""
         n_columns = (2 * len(references) + 1) * self.Y.shape[1] + 1
-        found = {scaling.name: np.zeros((scaling.n_points, n_columns)) for scaling in scalings}
+        found = {
+            scaling.name: np.zeros((scaling.landmarks.shape[0], n_columns)) for scaling in scalings
+        }
         for chunk in row_chunks(len(rows), 4 * n_columns):
             part = self.take(rows[chunk])
             summands = part.summands(references)
             for scaling in scalings:
                 cells = np.ones(len(part)), (part.nearest(scaling), np.arange(len(part)))
-                shape = scaling.n_points, len(part)
+                shape = scaling.landmarks.shape[0], len(part)
                 found[scaling.name] += sparse.csr_array(cells, shape=shape) @ summands
         return found
 
     def nearest(self, scaling: Scaling) -> IntArray:
         """Return the nearest landmark of each row in a scaling."""
         find = self.find_nearest or nearest_landmark
-        return find(scaling.points(self.X, self.proba), scaling.neighbourhood.points_)
+        return find(scaling.points(self.X, self.proba), scaling.landmarks)
 
 
 def columns_of(reference: int, n_references: int, n_labels: int) -> IntArray:
@@ -220,7 +221,7 @@ class Neighbourhoods:
         columns = [columns_of(k, n_references, n_labels) for k in range(n_references)]
         table: FloatArray = self.table.astype(dtype)
         total = self.table.sum(axis=0)
-        landmarks = self.scaling.neighbourhood.points_.astype(dtype, copy=False)
+        landmarks = self.scaling.landmarks.astype(dtype, copy=False)
         prior = np.array(masses, dtype=np.float64)[:, np.newaxis, np.newaxis]
 
         def fill(chunk: slice) -> None:
@@ -239,7 +240,7 @@ class Neighbourhoods:
                     use(chunk, k, b, corrected_by(p_decide, sums[:, own], p_true, prior))
 
         # The weights of a chunk stay in the processor's cache.
-        work = NANOSECONDS * len(rows) * self.scaling.n_points * len(betas) * table.shape[1]
+        work = NANOSECONDS * len(rows) * landmarks.shape[0] * len(betas) * table.shape[1]
         in_blocks(fill, len(rows), BLOCK, work)
 
     def _queries(self, rows: ValidationRows, dtype: type) -> Matrix:
