@@ -223,12 +223,7 @@ class _Labels:
     """
 
     def __init__(
-        self,
-        blocks: list[Any],
-        Y: BoolArray,
-        weights: FloatArray,
-        C: float,
-        namespace: Namespace,
+        self, blocks: list[Any], Y: BoolArray, weights: FloatArray, C: float, namespace: Namespace
     ):
         self.blocks, self.namespace = blocks, namespace
         places = _places(blocks)

@@ -22,6 +22,7 @@ from pairmend.mended.rows import (
     Scaling,
     draw_rows,
     fit_scalings,
+    log_odds,
     median_squared_distance,
 )
 from pairmend.mended.validation import (
@@ -50,6 +51,8 @@ of N_SEARCH_ROWS."""
 MAX_LOCAL = 2
 """Largest number of local corrections that are stacked; each makes predictions slower, and a third
 lowers no loss."""
+LOCAL_BANDWIDTH = 8.0
+"""Beta of the weights of local label sets times the median squared distance of rows."""
 RARE_LABEL_MASS = 10.0
 """Prior mass of uncorrected probabilities: with examples of this weight, the corrected and the
 uncorrected probability of a label have the same weight."""
@@ -238,30 +241,6 @@ class Corrector:
         return CorrectedProba(stack(parts, self.label_set_weights), by_label, own)
 
 
-@dataclass(frozen=True)
-class DrawnRows:
-    """Validation rows on which corrections are compared or stacked.
-
-    Attributes
-    ----------
-    rows : ValidationRows
-        The rows, with their own weights.
-    weights : ndarray of shape (n_rows,)
-        Weights of the rows in a mean over all validation rows.
-    """
-
-    rows: ValidationRows
-    weights: FloatArray
-
-    def brier_score(self, proba: FloatArray) -> float:
-        """Return the weighted mean squared error of probabilities."""
-        return float(np.average(self.rows.squared_errors(proba), weights=self.weights))
-
-    def stacking_weights(self, predictions: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Return the weights of least squared error of the weighted sum."""
-        return fit_stacking_weights(predictions, self.rows.Y, self.weights)
-
-
 def draw_rows_to_compare(
     weights: FloatArray, n_stacking: int, n_search: int, rng: np.random.RandomState
 ) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
@@ -293,8 +272,8 @@ def fit_corrector(
     rows, weights, places, search_weights = draw_rows_to_compare(
         validation.weights, n_stacking, n_search, rng
     )
-    at, drawn = validation.take(landmarks), DrawnRows(validation.take(rows), weights)
-    searched = DrawnRows(drawn.rows.take(places), search_weights)
+    at, drawn = validation.take(landmarks), replace(validation.take(rows), shares=weights)
+    searched = replace(drawn.take(places), shares=search_weights)
     y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
     given = at.X, at.proba, y, landmark_weights
     scalings = fit_scalings(owner.scaling, owner.transformer, *given)
@@ -303,12 +282,12 @@ def fit_corrector(
     neighbourhoods = {}
     for scaling in scalings:
         table = at.summands(COMPARED_REFERENCES) + tables[scaling.name]
-        own = own_landmarks(drawn.rows, rows, landmarks, scaling)
+        own = own_landmarks(drawn, rows, landmarks, scaling)
         neighbourhoods[scaling.name] = Neighbourhoods(scaling, COMPARED_REFERENCES, table, own)
     total = GlobalSums.of(table.sum(axis=0, keepdims=True), COMPARED_REFERENCES)
     search = []
     for reference in COMPARED_REFERENCES:
-        loss = searched.brier_score(correct_globally(searched.rows, total, reference))
+        loss = searched.brier_score(correct_globally(searched, total, reference))
         search.append(Correction("global", 0.0, 0.0, reference, loss))
     for neighbourhood in neighbourhoods.values():
         distance = median_squared_distance(neighbourhood.scaling.landmarks, rng, landmark_weights)
@@ -317,24 +296,26 @@ def fit_corrector(
     by_label, stacked = _stack_corrections(at, neighbourhoods, total, search, drawn)
     label_sets, sets = LabelSets.from_indicators(validation.Y, validation.weights)
     corrector = Corrector(by_label, label_sets, {"labels": 1.0})
-    own_sets = OwnSets(sets[rows], drawn.rows.weights, np.arange(len(rows)))
+    own_sets = OwnSets(sets[rows], drawn.weights, np.arange(len(rows)))
     corrected = corrector.with_label_sets(stacked, own_sets)
     if target.multilabel:
         # In rows, of which all together count as at most as many as are drawn.
         masses = weights * min(1.0, n_stacking / weights.sum())
-        local = LocalSets.from_rows(
-            stacked, sets[rows], masses, label_sets.counts, total.n_rows, rng
+        distance = median_squared_distance(log_odds(stacked), rng, masses)
+        beta = LOCAL_BANDWIDTH / (distance or 1.0)  # if all rows are equal, so are the weights
+        counts = label_sets.counts, total.n_rows
+        label_sets = replace(
+            label_sets, local=LocalSets(stacked, sets[rows], masses, *counts, beta)
         )
-        label_sets = replace(label_sets, local=local)
         label_sets, parts = _choose_lift(label_sets, stacked, own_sets, places, searched)
-        both = drawn.stacking_weights(parts)
+        both = fit_stacking_weights(parts, drawn.Y, weights)
         corrector = Corrector(by_label, label_sets, both)
         corrected = CorrectedProba(stack(parts, both), stacked, own_sets)
     weights_by_name = {**by_label.stacking_weights, **corrector.label_set_weights}
     listed = ", ".join(f"{name} {weight:.2f}" for name, weight in weights_by_name.items())
     report(owner, f"{len(search)} corrections compared; stacking weights: {listed}")
-    folds = [np.flatnonzero(drawn.rows.folds == fold) for fold in np.unique(drawn.rows.folds)]
-    predictions = OutOfFoldPredictions(drawn.rows.Y, weights, folds, corrected)
+    folds = [np.flatnonzero(drawn.folds == fold) for fold in np.unique(drawn.folds)]
+    predictions = OutOfFoldPredictions(drawn.Y, weights, folds, corrected)
     return corrector, search, predictions, landmarks
 
 
@@ -346,7 +327,7 @@ def correct_globally(rows: ValidationRows, total: GlobalSums, reference: str) ->
 
 
 def search_locally(
-    owner: Any, neighbourhoods: Neighbourhoods, searched: DrawnRows, squared_distance: float
+    owner: Any, neighbourhoods: Neighbourhoods, searched: ValidationRows, squared_distance: float
 ) -> list[Correction]:
     """Score the corrections of one scaling, of a median squared distance, on all grids."""
     # If all rows are equal, every beta gives the same weights.
@@ -354,9 +335,9 @@ def search_locally(
     betas = [unit * 2.0**k for k in range(N_DOUBLINGS + 1)]
     betas = betas if owner.beta == "auto" else [float(owner.beta)]
     shrinkages = SHRINKAGES if owner.shrinkage == "auto" else (float(owner.shrinkage),)
-    errors = neighbourhoods.squared_errors(searched.rows, betas, shrinkages)
+    errors = neighbourhoods.squared_errors(searched, betas, shrinkages)
     found, name = [], neighbourhoods.scaling.name
-    for (r, b, m), loss in np.ndenumerate(np.average(errors, axis=3, weights=searched.weights)):
+    for (r, b, m), loss in np.ndenumerate(np.average(errors, axis=3, weights=searched.shares)):
         reference = neighbourhoods.references[r]
         found.append(Correction(name, betas[b], shrinkages[m], reference, float(loss)))
     return found
@@ -367,19 +348,19 @@ def _stack_corrections(
     neighbourhoods: Mapping[str, Neighbourhoods],
     total: GlobalSums,
     search: Sequence[Correction],
-    drawn: DrawnRows,
+    drawn: ValidationRows,
 ) -> tuple[LabelCorrector, FloatArray]:
     """Stack the best correction of each scaling; return the probabilities of drawn rows, too."""
     best = {
         name: min((each for each in search if each.scaling == name), key=lambda each: each.loss)
         for name in ("global", *neighbourhoods)
     }
-    everywhere = correct_globally(drawn.rows, total, best["global"].reference)
-    terms = {"uncorrected": drawn.rows.proba, "global": everywhere}
+    everywhere = correct_globally(drawn, total, best["global"].reference)
+    terms = {"uncorrected": drawn.proba, "global": everywhere}
     for name, neighbourhood in neighbourhoods.items():
         chosen = best[name]
         neighbourhood.scaling.neighbourhood.set_params(beta=chosen.beta)
-        given = drawn.rows, chosen.reference, chosen.beta, chosen.shrinkage
+        given = drawn, chosen.reference, chosen.beta, chosen.shrinkage
         terms[name] = neighbourhood.corrected(*given)
     weights = _stacking_weights(terms, drawn)
     used = [name for name in neighbourhoods if weights[name] > 0]
@@ -394,14 +375,14 @@ def _stack_corrections(
     return by_label, by_label.stacked(terms)
 
 
-def _stacking_weights(terms: Mapping[str, FloatArray], drawn: DrawnRows) -> dict[str, float]:
+def _stacking_weights(terms: Mapping[str, FloatArray], drawn: ValidationRows) -> dict[str, float]:
     """Return stacking weights, of which at most MAX_LOCAL local corrections have a positive one.
 
     Of more, the one is left out without which the error is smallest, and so on.
     """
 
     def fitted(names: Sequence[str]) -> dict[str, float]:
-        return drawn.stacking_weights({name: terms[name] for name in names})
+        return fit_stacking_weights({name: terms[name] for name in names}, drawn.Y, drawn.shares)
 
     weights = fitted(list(terms))
     while len(local := [name for name in SCALINGS if weights.get(name, 0) > 0]) > MAX_LOCAL:
@@ -415,7 +396,7 @@ def _choose_lift(
     by_label: FloatArray,
     own: OwnSets,
     places: IntArray,
-    searched: DrawnRows,
+    searched: ValidationRows,
 ) -> tuple[LabelSets, dict[str, FloatArray]]:
     """Choose the exponent of the lift; return probabilities of labels, and marginals of sets."""
 
@@ -423,7 +404,8 @@ def _choose_lift(
         """Return the loss, rounded so that rounding does not decide between equal exponents."""
         sets, proba = replace(label_sets, lift_exponent=exponent), by_label[places]
         parts = {"labels": proba, "sets": sets.marginals(proba, own.take(places))}
-        return round(searched.brier_score(stack(parts, searched.stacking_weights(parts))), 12)
+        found = fit_stacking_weights(parts, searched.Y, searched.shares)
+        return round(searched.brier_score(stack(parts, found)), 12)
 
     best = replace(label_sets, lift_exponent=min(LIFT_EXPONENTS, key=loss))
     return best, {"labels": by_label, "sets": best.marginals(by_label, own)}

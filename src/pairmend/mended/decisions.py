@@ -60,31 +60,21 @@ class DecisionScorer:
 
     def loss(self, decisions: IntArray, proba: FloatArray) -> float:
         """Return the mean loss of 0/1 decisions over the folds in which it is defined."""
-        weights = np.ones(len(self.Y)) if self.weights is None else self.weights
-        if isinstance(self.metric, str):
-            loss, accepted = WEIGHTED_LOSSES[self.metric], decisions.astype(bool)
-            losses = [loss(self.Y[fold], accepted[fold], weights[fold]) for fold in self.folds]
-            return self._without_rounding(float(np.mean(losses)))
-        predictor = _StoredPredictions(decisions, proba)
-        truth = self.Y.astype(np.int64)
-        weighted = self.weights is not None and takes_weights(self.metric)
-        scores = np.array(
-            [
-                self.metric(
-                    predictor,
-                    fold,
-                    truth[fold],
-                    **({"sample_weight": weights[fold]} if weighted else {}),
-                )
-                for fold in self.folds
-            ]
-        )
-        defined = np.isfinite(scores)
-        return self._without_rounding(-float(scores[defined].mean())) if defined.any() else np.inf
+        losses = np.array([self._loss_of(fold, decisions, proba) for fold in self.folds])
+        defined = np.isfinite(losses)
+        mean = float(losses[defined].mean()) if defined.any() else np.inf
+        # A weighted loss has digits that depend on the scale of weights.
+        return mean if self.weights is None else round(mean, DIGITS)
 
-    def _without_rounding(self, loss: float) -> float:
-        """Round a weighted loss to the digits that do not depend on the scale of weights."""
-        return loss if self.weights is None else round(loss, DIGITS)
+    def _loss_of(self, fold: IntArray, decisions: IntArray, proba: FloatArray) -> float:
+        truth, weights = self.Y[fold], None if self.weights is None else self.weights[fold]
+        if isinstance(self.metric, str):
+            weights = np.ones(len(fold)) if weights is None else weights
+            return WEIGHTED_LOSSES[self.metric](truth, decisions[fold].astype(bool), weights)
+        params = {} if weights is None else {"sample_weight": weights}
+        params = params if takes_weights(self.metric) else {}
+        predictor = _StoredPredictions(decisions, proba)
+        return -float(self.metric(predictor, fold, truth.astype(np.int64), **params))
 
 
 def takes_weights(scorer: Any) -> bool:
@@ -266,15 +256,15 @@ def choose_decision(
     if "sets" in kinds:
         variants = [(label_sets.lift_exponent, 0.0)]
         variants += [LOCAL_EXPONENTS] if label_sets.local is not None else []
-        for exponents in variants:
-            sets = label_sets.with_exponents(*exponents)
+        for lift, local in variants:
+            sets = replace(label_sets, lift_exponent=lift, local_exponent=local)
             decisions = sets.most_likely(corrected.by_label, corrected.own)
             loss = scorer.loss(decisions, corrected.proba)
-            candidates.append(Decision("sets", None, loss, *exponents))
+            candidates.append(Decision("sets", None, loss, lift, local))
     best = min(candidates, key=lambda candidate: candidate.loss)
     if best.kind == "sets":
-        sets = label_sets.with_exponents(best.lift_exponent, best.local_exponent)
-        return replace(best, label_sets=sets), candidates
+        exponents = {"lift_exponent": best.lift_exponent, "local_exponent": best.local_exponent}
+        return replace(best, label_sets=replace(label_sets, **exponents)), candidates
     fitted = fit_with_weights(clone(best.threshold), (corrected.proba, scorer.Y), scorer.weights)
     return replace(best, threshold=fitted), candidates
 

@@ -42,11 +42,7 @@ from pairmend._utils.training import Target, check_target, relative_weights, rou
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.kernels.pairs import sum_to_one
-from pairmend.mended.base import (
-    BaseRows,
-    base_attributes,
-    base_to_fit,
-)
+from pairmend.mended.base import BaseRows, base_attributes, base_to_fit
 from pairmend.mended.corrector import Correction, Corrector, fit_corrector
 from pairmend.mended.decisions import (
     CorrectedProba,
@@ -427,13 +423,10 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     def decisions_(self) -> dict[str, np.ndarray[Any, Any]]:
         """All decisions that were compared, with their losses by the metric."""
         _, candidates = self._decision()
-        return {
-            "decision": np.array([candidate.kind for candidate in candidates]),
-            "threshold": np.array([repr(candidate.threshold) for candidate in candidates]),
-            "lift_exponent": np.array([candidate.lift_exponent for candidate in candidates]),
-            "local_exponent": np.array([candidate.local_exponent for candidate in candidates]),
-            "loss": np.array([candidate.loss for candidate in candidates]),
-        }
+        names = ("kind", "lift_exponent", "local_exponent", "loss")
+        found = {name: np.array([getattr(each, name) for each in candidates]) for name in names}
+        thresholds = np.array([repr(each.threshold) for each in candidates])
+        return {"decision": found.pop("kind"), "threshold": thresholds, **found}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -122,7 +122,12 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
         distance = median_squared_distance(self.rows_, rng, weights)
         self.beta_ = self.gamma / (distance or 1.0)  # if all rows are equal, so are their kernels
         penalties = np.maximum(self.alpha / weights, least_penalties(self.rows_, self.beta_))
-        inverse = _inverse(kernel(self.rows_, self.rows_, self.beta_), penalties)
+        inverse = kernel(self.rows_, self.rows_, self.beta_)
+        inverse[np.diag_indices_from(inverse)] += penalties
+        # The lower half of the inverse.
+        inverse = lapack.dpotri(
+            cholesky(inverse, lower=True, overwrite_a=True), lower=True, overwrite_c=True
+        )[0]
         self.coef_ = np.ascontiguousarray(blas.dsymm(1.0, inverse, labels, lower=True))
         self.classes_ = np.arange(Y.shape[1])
         set_feature_attributes(self, X)
@@ -224,11 +229,3 @@ def least_penalties(rows: Matrix, beta: float) -> FloatArray:
     """
     unit = beta * np.finfo(np.float64).eps * squared_norms(rows)
     return LEAST_PENALTY + rows.shape[0] * ROUNDING * unit
-
-
-def _inverse(K: FloatArray, penalties: FloatArray) -> FloatArray:
-    """Return the lower half of the inverse of a kernel matrix with a penalty for each row."""
-    K[np.diag_indices_from(K)] += penalties
-    factor = cholesky(K, lower=True, overwrite_a=True)
-    lower, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
-    return np.asarray(lower)

@@ -1,7 +1,7 @@
 """Label powerset decoding: label sets seen in training, their lift and probabilities."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from pairmend._utils.computing import in_blocks, lazy
 from pairmend._utils.training import SLACK
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.neighbourhood import exponential, squared_norms
-from pairmend.mended.rows import log_odds, median_squared_distance
+from pairmend.mended.rows import log_odds
 
 PROBA_MARGIN = 1e-6
 """Probabilities are clipped to this distance from 0 and 1, so that one label excludes no set."""
@@ -24,8 +24,6 @@ BLOCK = 64
 """Rows at once: their scores stay in the processor's cache."""
 NANOSECONDS = 10.0
 """Time of one score, from which the number of threads follows."""
-INVERSE_SQUARED_BANDWIDTH = 8.0
-"""Beta of the Gaussian weights times the median squared distance of rows."""
 PRIOR_MASS = 5.0
 """Mass of the frequencies of sets in all rows, in rows."""
 
@@ -60,22 +58,6 @@ class LocalSets:
     counts: FloatArray
     total: float
     beta: float
-
-    @classmethod
-    def from_rows(
-        cls,
-        proba: FloatArray,
-        sets: IntArray,
-        masses: FloatArray,
-        counts: FloatArray,
-        total: float,
-        rng: np.random.RandomState,
-    ) -> "LocalSets":
-        """Return the sets of validation rows, with a bandwidth by the median distance."""
-        distance = median_squared_distance(log_odds(proba), rng, masses)
-        # If all rows are equal, so are the weights.
-        beta = INVERSE_SQUARED_BANDWIDTH / (distance or 1.0)
-        return cls(proba, sets, masses, counts, total, beta)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields without what is computed at first access."""
@@ -206,10 +188,6 @@ class LabelSets:
         independent = members @ (np.log(share) - np.log1p(-share)) + np.log1p(-share).sum()
         log_lift = np.log(counts[kept] / weights.sum()) - independent
         return cls(members, counts[kept], log_lift), places[indices]
-
-    def with_exponents(self, lift_exponent: float, local_exponent: float) -> "LabelSets":
-        """Return the same sets with other exponents."""
-        return replace(self, lift_exponent=lift_exponent, local_exponent=local_exponent)
 
     def most_likely(self, proba: FloatArray, own: OwnSets | None = None) -> IntArray:
         """Return the indicators of the most likely set of each row, (n_rows, n_labels).

@@ -7,6 +7,7 @@ lost, and only the place of a row's error is rounded to its landmark.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -48,6 +49,8 @@ class ValidationRows:
         Weights of rows, in units of the weight that counts as one row.
     folds : ndarray of int, shape (n_rows,)
         The fold of each row.
+    shares : ndarray of shape (n_rows,) or None, default=None
+        Weights of drawn rows in a mean over all validation rows.
     find_nearest : callable or None, default=None
         Returns the nearest of points for each query, as `nearest_landmark` does.
     """
@@ -57,6 +60,7 @@ class ValidationRows:
     proba: FloatArray
     weights: FloatArray
     folds: IntArray
+    shares: Any = field(default=None, kw_only=True)
     find_nearest: Callable[[Matrix, Matrix], IntArray] | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
@@ -65,8 +69,8 @@ class ValidationRows:
     def take(self, rows: IntArray | slice) -> "ValidationRows":
         """Select rows."""
         parts = self.Y[rows], self.proba[rows], self.weights[rows], self.folds[rows]
-        X = take_rows(self.X, rows)
-        return ValidationRows(X, *parts, find_nearest=self.find_nearest)
+        X, shares = take_rows(self.X, rows), None if self.shares is None else self.shares[rows]
+        return ValidationRows(X, *parts, shares=shares, find_nearest=self.find_nearest)
 
     def p_decide(self, reference: str) -> FloatArray:
         """Return the probability that a reference classifier decides for each label."""
@@ -84,6 +88,10 @@ class ValidationRows:
     def squared_errors(self, proba: FloatArray) -> FloatArray:
         """Return the squared error of each row, the mean over labels."""
         return np.asarray(np.mean((proba - self.Y) ** 2, axis=-1))
+
+    def brier_score(self, proba: FloatArray) -> float:
+        """Return the mean squared error over all validation rows, estimated by drawn ones."""
+        return float(np.average(self.squared_errors(proba), weights=self.shares))
 
     def sums(
         self, rows: IntArray, scalings: Sequence[Scaling], references: Sequence[str]
