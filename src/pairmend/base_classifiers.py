@@ -1,6 +1,5 @@
 """ScaledLogisticRegression, a default base classifier of MendedClassifier."""
 
-from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -140,26 +139,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
             Scaled rows; unchanged after a fit on sparse rows.
         """
         check_is_fitted(self)
-        return self._encode(X, self._scaled if self.standardize else self._filled)
-
-    def fill(self, X: MatrixLike) -> MatrixLike:
-        """Encode rows as `transform` does, without scaling; NaN becomes the mean.
-
-        Parameters
-        ----------
-        X : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        {ndarray, sparse matrix} of shape (n_samples, n_columns)
-            Encoded rows; unchanged after a fit on sparse rows.
-        """
-        check_is_fitted(self)
-        return self._encode(X, self._filled)
-
-    def _encode(self, X: MatrixLike, change: Callable[[Any], FloatArray]) -> MatrixLike:
-        """Return rows with changed numbers, and with encoded categories."""
+        change = self._scaled if self.standardize else self._filled
         if self.frame_encoder_ is None:
             numbers = X if is_valid(self, X) else self._check(X, reset=False)
             return numbers if self.scaler_ is None else change(numbers)

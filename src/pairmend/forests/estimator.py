@@ -226,7 +226,7 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
             # Of splits with the same gain, rounding of weights would choose one: in single
             # precision, weights times a constant are the same numbers.
             weights = relative_weights(sample_weight).astype(np.float32).astype(np.float64)
-        self.scaler_ = DenseScaler().fit(X, sample_weight=sample_weight)
+        self.scaler_ = DenseScaler(standardize=False).fit(X, sample_weight=sample_weight)
         self.offset_ = None
         encoded = self._encode(X)
         if not sparse.issparse(encoded):
@@ -260,7 +260,7 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
 
     def _encode(self, X: MatrixLike) -> MatrixLike:
         """Return rows of numbers; large offsets of features are subtracted."""
-        encoded = self.scaler_.fill(X)
+        encoded = self.scaler_.transform(X)
         return encoded if self.offset_ is None else encoded - self.offset_
 
     def __sklearn_tags__(self) -> Any:

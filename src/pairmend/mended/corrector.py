@@ -315,7 +315,7 @@ def fit_corrector(
     listed = ", ".join(f"{name} {weight:.2f}" for name, weight in weights_by_name.items())
     report(owner, f"{len(search)} corrections compared; stacking weights: {listed}")
     folds = [np.flatnonzero(drawn.folds == fold) for fold in np.unique(drawn.folds)]
-    predictions = OutOfFoldPredictions(drawn.Y, weights, folds, corrected)
+    predictions = OutOfFoldPredictions(drawn.Y, weights, folds, corrected, total.n_rows)
     return corrector, search, predictions, landmarks
 
 

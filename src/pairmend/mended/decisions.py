@@ -209,12 +209,15 @@ class OutOfFoldPredictions:
         Rows of each fold.
     corrected : CorrectedProba
         Their corrected probabilities.
+    n_rows : float
+        Weight of all validation rows, of which these may be a part, in rows.
     """
 
     Y: BoolArray
     weights: FloatArray
     folds: Sequence[IntArray]
     corrected: CorrectedProba
+    n_rows: float
 
 
 def decision_kinds(decision: str, threshold: Any) -> tuple[str, ...]:
@@ -230,20 +233,19 @@ def decision_kinds(decision: str, threshold: Any) -> tuple[str, ...]:
 
 
 def choose_decision(
-    owner: Any, out_of_fold: OutOfFoldPredictions, label_sets: LabelSets, n_rows: float
+    owner: Any, out_of_fold: OutOfFoldPredictions, label_sets: LabelSets
 ) -> tuple[Decision, list[Decision]]:
     """Return the decision of least loss, its threshold fitted on all rows, and all candidates.
 
-    They are those of the parameters of a `MendedClassifier`, whose validation rows weigh as much as
-    `n_rows`. Each threshold is fitted on all folds but one and scored on that one. Of equal losses
-    the first candidate is chosen.
+    They are those of the parameters of a `MendedClassifier`. Each threshold is fitted on all folds
+    but one and scored on that one. Of equal losses the first candidate is chosen.
     """
     metric, corrected = find_metric(owner), out_of_fold.corrected
     scorer = DecisionScorer(metric, out_of_fold.Y, out_of_fold.folds, out_of_fold.weights)
     if owner.decision == "labels":
         corrected = corrected.without_label_sets()
     if is_auto(owner.threshold):
-        batch_size = max(1.0, round(n_rows / len(out_of_fold.folds), 3))
+        batch_size = max(1.0, round(out_of_fold.n_rows / len(out_of_fold.folds), 3))
         thresholds = candidate_thresholds(metric, batch_size)
     elif isinstance(owner.threshold, Real):
         thresholds = [FixedThreshold(float(owner.threshold))]
@@ -263,8 +265,9 @@ def choose_decision(
             candidates.append(Decision("sets", None, loss, lift, local))
     best = min(candidates, key=lambda candidate: candidate.loss)
     if best.kind == "sets":
-        exponents = {"lift_exponent": best.lift_exponent, "local_exponent": best.local_exponent}
-        return replace(best, label_sets=replace(label_sets, **exponents)), candidates
+        lift, local = best.lift_exponent, best.local_exponent
+        sets = replace(label_sets, lift_exponent=lift, local_exponent=local)
+        return replace(best, label_sets=sets), candidates
     fitted = fit_with_weights(clone(best.threshold), (corrected.proba, scorer.Y), scorer.weights)
     return replace(best, threshold=fitted), candidates
 

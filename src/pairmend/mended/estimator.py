@@ -47,7 +47,6 @@ from pairmend.mended.corrector import Correction, Corrector, fit_corrector
 from pairmend.mended.decisions import (
     CorrectedProba,
     Decision,
-    OutOfFoldPredictions,
     choose_decision,
     decision_kinds,
     find_metric,
@@ -472,7 +471,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         corrector, search, out_of_fold, landmarks = fit_corrector(self, validation, target, rng)
         decision: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
         if target.multilabel:
-            decision = self._choose_decision(out_of_fold, corrector)
+            decision = choose_decision(self, out_of_fold, corrector.label_sets)
             chosen, n_compared = decision[0], len(decision[1])
             described = f"{chosen.kind!r} with {chosen.threshold or 'label sets'}"
             loss = f"loss {chosen.loss:.4f} by {self.criterion!r}"
@@ -504,7 +503,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         """Return the best decision for the current parameters, and all candidates."""
         if self._check_parameters() or not self.multilabel_:
             return self._fitted_decision
-        return self._choose_decision(self._out_of_fold, self._corrector)
+        return choose_decision(self, self._out_of_fold, self._corrector.label_sets)
 
     def _check_parameters(self) -> bool:
         """Check the parameters of the decision, after fit; return whether they are those of fit."""
@@ -521,12 +520,6 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         if self.decision == "labels":
             return self._corrector.without_label_sets()
         return self._corrector
-
-    def _choose_decision(
-        self, out_of_fold: OutOfFoldPredictions, corrector: Corrector
-    ) -> tuple[Decision, list[Decision]]:
-        n_rows = corrector.by_label.total.n_rows
-        return choose_decision(self, out_of_fold, corrector.label_sets, n_rows)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         self._check_parameters()
@@ -548,7 +541,5 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
 
     def _base_proba(self, X: MatrixLike) -> FloatArray:
         """Return the base classifier's probabilities of checked rows."""
-        if type(self.estimator_) is PerLabelClassifier:  # it checks and clips them
-            return self.estimator_.predict_proba(X)
         proba = label_scores(self.estimator_, X, "predict_proba", len(self.classes_))
         return np.minimum(np.maximum(proba, 0), 1)
