@@ -1,4 +1,4 @@
-"""The local lift of label sets by its definition."""
+"""The probabilities of label sets, and their local lift, by their definitions."""
 
 import numpy as np
 
@@ -27,3 +27,22 @@ def local_lift(local, p, left_out=None):
     with np.errstate(invalid="ignore", divide="ignore"):
         frequency = counts / total
         return (weight_of + 5 * frequency) / (weight + 5) / frequency
+
+
+def log_scores(Y, weights, p, exponent, left_out=None):
+    """Log-probabilities of the distinct sets of Y at one row."""
+    distinct = sorted({tuple(row) for row in Y.tolist()})
+    total = sum(weights)
+    share = [(sum(weights[column]) + 1) / (total + 2) for column in Y.T]
+    scores = []
+    for labels in distinct:
+        rows = [k for k, row in enumerate(Y.tolist()) if tuple(row) == labels and k != left_out]
+        count = sum(weights[k] for k in rows)
+        if not rows:
+            scores.append(-np.inf)
+            continue
+        independent = np.prod([s if on else 1 - s for s, on in zip(share, labels, strict=True)])
+        lift = count / total / independent
+        product = np.prod([q if on else 1 - q for q, on in zip(p, labels, strict=True)])
+        scores.append(np.log(min(count, 1) * product) + exponent * np.log(lift))
+    return np.array(distinct), np.array(scores)

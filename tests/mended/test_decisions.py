@@ -1,9 +1,10 @@
-"""The choice of a decision, and its losses against pairmend.metrics and scikit-learn."""
+"""Label sets against their definitions; the choice of a decision, and its losses."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.metrics import (
     average_precision_score,
     f1_score,
@@ -16,148 +17,191 @@ from sklearn.metrics import (
 )
 from sklearn.naive_bayes import GaussianNB
 
-from pairmend import MendedClassifier
-from pairmend.mended.decisions import (
-    LOCAL_EXPONENTS,
-    CorrectedProba,
-    Decision,
-    DecisionScorer,
-    choose_decision,
-)
-from pairmend.mended.label_sets import LabelSets, LocalSets, OwnSets
-from pairmend.metrics import WEIGHTED_LOSSES
-from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold
+from pairmend import MendedClassifier, thresholds
+from pairmend.mended import label_sets
+from pairmend.mended.decisions import DecisionScorer
+from pairmend.mended.label_sets import PROBA_MARGIN, LabelSets, LocalSets, OwnSets
+from pairmend.metrics import LOSSES, WEIGHTED_LOSSES
+from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold, TopLabels
+from slow_label_sets import local_lift, log_scores
 
 
-@pytest.fixture
-def validation(rng):
-    Y = rng.rand(60, 3) < [0.2, 0.4, 0.6]
-    proba = np.clip(0.3 * Y + 0.6 * rng.rand(60, 3), 0, 1)
-    sets, indices = LabelSets.from_indicators(Y)
-    local = LocalSets.from_rows(proba**2, indices, np.ones(60), sets.counts, 60.0, rng)
-    own = OwnSets(indices, np.ones(60), np.arange(60))
-    folds = [np.arange(k, 60, 4) for k in range(4)]
-    sets = replace(sets, local=local, lift_exponent=0.5)
-    return Y, CorrectedProba(proba, proba**2, own), sets, folds
+def problem(seed, n_rows=60, weighted=True):
+    """Label sets of rows whose probabilities are informative, and their local lift."""
+    rng = np.random.RandomState(seed)
+    Y = rng.rand(n_rows, 4) < [0.5, 0.4, 0.3, 0.1]
+    Y[: n_rows // 3, 1] = Y[: n_rows // 3, 0]
+    proba = np.clip(0.3 + 0.4 * Y + 0.2 * rng.randn(*Y.shape), 0, 1)
+    proba[0], proba[1, 1] = [0, 1, 0, 1], 1.0  # a certain label excludes no set
+    weights = rng.choice([0.01, 0.3, 1.0, 2.5], size=n_rows) if weighted else np.ones(n_rows)
+    sets, indices = LabelSets.from_indicators(Y, weights if weighted else None)
+    local = LocalSets(proba, indices, weights, sets.counts, weights.sum(), 0.3)
+    own = OwnSets(indices, weights, np.arange(n_rows))
+    return Y, proba, replace(sets, local=local), own
 
 
+@pytest.mark.parametrize("exponents", [(0.0, 0.0), (0.25, 0.0), (1.0, 0.7)])
+@pytest.mark.parametrize("left_out", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("metric", ["hamming", "macro_f1", "zero_one"])
-def test_decisions_are_scored_on_rows_they_were_not_fitted_on(validation, metric, weighted, rng):
-    Y, corrected, sets, folds = validation
-    weights = rng.choice([0.1, 1.0, 3.0], size=60) if weighted else np.ones(60)
-    thresholds = [FixedThreshold(0.5), F1Thresholds(), CardinalityThreshold()]
-    scorer = DecisionScorer(metric, Y, folds, weights)
-    best, tried = choose_decision(("labels", "sets"), thresholds, scorer, corrected, sets)
-    losses = []
-    for threshold in thresholds:
-        parts = []
-        for fold in folds:
-            rest = np.setdiff1d(np.arange(60), fold)
-            fitted = threshold.fit(corrected.proba[rest], Y[rest], sample_weight=weights[rest])
-            decisions = fitted.decide(corrected.proba[fold]).astype(bool)
-            parts.append(WEIGHTED_LOSSES[metric](Y[fold], decisions, weights[fold]))
-        losses.append(np.mean(parts))
-    exponents = [(0.5, 0.0), LOCAL_EXPONENTS]
-    for pair in exponents:
-        own = sets.with_exponents(*pair)
-        decisions = own.most_likely(corrected.by_label, corrected.own).astype(bool)
-        parts = [WEIGHTED_LOSSES[metric](Y[fold], decisions[fold], weights[fold]) for fold in folds]
-        losses.append(np.mean(parts))
-    assert [candidate.kind for candidate in tried] == ["labels"] * 3 + ["sets"] * 2
-    assert [(each.lift_exponent, each.local_exponent) for each in tried[3:]] == exponents
-    np.testing.assert_allclose([candidate.loss for candidate in tried], losses)
-    first = tried[np.argmin(losses)]
-    assert (best.kind, best.loss, repr(best.threshold)) == (
-        first.kind, first.loss, repr(first.threshold),
-    )  # fmt: skip
+def test_probabilities_of_sets_equal_the_definition(exponents, left_out, weighted, monkeypatch):
+    """A set of no other row than the one left out has the probability 0."""
+    Y, proba, sets, own = problem(0, weighted=weighted)
+    np.testing.assert_array_equal(sets.members.toarray()[own.indices], Y)
+    sets = replace(sets, lift_exponent=exponents[0], local_exponent=exponents[1])
+    given = own if left_out else None
+    marginals, most_likely = sets.marginals(proba, given), sets.most_likely(proba, given)
+    for row, p in enumerate(np.clip(proba, PROBA_MARGIN, 1 - PROBA_MARGIN)):
+        omitted = row if left_out else None
+        distinct, scores = log_scores(Y, own.weights, p, exponents[0], omitted)
+        if exponents[1]:
+            lift = local_lift(sets.local, proba[row], omitted)
+            known = np.isfinite(scores)
+            scores[known] += exponents[1] * np.log(lift[known])
+        shares = np.exp(scores - scores.max())
+        shares /= shares.sum()
+        np.testing.assert_allclose(marginals[row], shares @ distinct, atol=1e-9)
+        np.testing.assert_array_equal(most_likely[row], distinct[scores.argmax()])
+    monkeypatch.setattr(label_sets, "BLOCK", 7)
+    monkeypatch.setattr(label_sets, "MAX_DENSE_LABELS", 0)  # products with sparse members
+    pieces = replace(sets, lift_exponent=exponents[0]).marginals(proba, given)
+    np.testing.assert_allclose(pieces, marginals, atol=1e-12)
 
 
-def test_the_chosen_decision_is_fitted_on_all_rows(validation):
-    Y, corrected, sets, folds = validation
-    best, tried = choose_decision(
-        ("sets",), [], DecisionScorer("zero_one", Y, folds), corrected, sets
-    )
-    first = tried[np.argmin([candidate.loss for candidate in tried])]
-    expected = sets.with_exponents(first.lift_exponent, first.local_exponent)
+def test_the_most_frequent_sets_are_kept(monkeypatch):
+    """Rows of other sets have a mass but no lift, and are in no count."""
+    Y, proba, every, own = problem(1)
+    monkeypatch.setattr(label_sets, "MAX_SETS", 5)
+    sets, indices = LabelSets.from_indicators(Y, own.weights)
+    kept = sorted(np.argsort(-every.counts, kind="stable")[:5].tolist())
+    np.testing.assert_array_equal(sets.members.toarray(), every.members.toarray()[kept])
+    np.testing.assert_array_equal(sets.counts, every.counts[kept])
+    np.testing.assert_allclose(sets.log_lift, every.log_lift[kept])
+    assert indices.tolist() == [kept.index(k) if k in kept else -1 for k in own.indices]
+    lost, left_out = indices == -1, OwnSets(indices, own.weights)
     np.testing.assert_array_equal(
-        best.decide(corrected.proba, corrected.by_label), expected.most_likely(corrected.by_label)
+        sets.marginals(proba, left_out)[lost], sets.marginals(proba)[lost]
     )
-    scorer = DecisionScorer("hamming", Y, folds)
-    best, _ = choose_decision(("labels",), [CardinalityThreshold()], scorer, corrected, sets)
-    expected = CardinalityThreshold().fit(corrected.proba, Y).threshold_
-    assert best.threshold.threshold_ == expected
+    local = replace(every.local, sets=indices, counts=sets.counts)
+    expected = every.local.log_lift(proba)[:, kept]
+    np.testing.assert_allclose(local.log_lift(proba), expected, atol=1e-10)
 
 
-def test_of_equal_losses_the_first_is_chosen(validation):
-    Y, corrected, sets, folds = validation
-    for values in ((0.5, 0.5 + 1e-12), (0.5 + 1e-12, 0.5)):
-        alike = [FixedThreshold(value) for value in values]
-        best, _ = choose_decision(
-            ("labels",), alike, DecisionScorer("hamming", Y, folds), corrected, sets
-        )
-        assert best.threshold.value == values[0]
-
-
-def test_a_given_threshold_is_used(rng):
-    """Label sets are not compared with it, even if their loss is lower."""
-    X = rng.normal(size=(200, 3))
-    Y = np.repeat(X[:, :1] > 0, 4, axis=1).astype(int)  # two label sets
-    clf = MendedClassifier(GaussianNB(), criterion="zero_one", random_state=0).fit(X, Y)
-    assert "sets" in clf.decisions_["decision"]
-    clf.set_params(threshold=0.9)
-    assert set(clf.decisions_["decision"]) == {"labels"}
-    np.testing.assert_array_equal(clf.predict(X), clf.predict_proba(X) > 0.9)
-    clf.set_params(decision="sets", threshold="auto")
-    assert clf.decision_ == "sets"
+@pytest.mark.parametrize("n_labels", [1, 8, 20, 70])
+def test_distinct_rows_are_those_of_numpy(n_labels, rng):
+    Y = rng.rand(300, n_labels) < 2 / n_labels
+    sets, indices = LabelSets.from_indicators(Y)
+    expected, expected_indices = np.unique(Y, axis=0, return_inverse=True)
+    np.testing.assert_array_equal(sets.members.toarray(), expected)
+    np.testing.assert_array_equal(indices, expected_indices.ravel())
 
 
 @pytest.mark.parametrize(
-    ("criterion", "thresholds"),
+    "forge",
+    [
+        lambda local: {"sets": local.sets[:, np.newaxis]},
+        lambda local: {"sets": local.sets + 100},
+        lambda local: {"masses": local.masses[:-1]},
+        lambda local: {"proba": local.proba[:-1]},
+        lambda local: {"counts": np.append(local.counts, 1.0)},
+        lambda local: {"proba": local.proba[:, :2]},
+    ],
+)
+def test_damaged_sets_are_refused(forge):
+    """A model file of some kilobytes could otherwise need gigabytes at prediction."""
+    _, proba, sets, _ = problem(2)
+    damaged = replace(sets, local=replace(sets.local, **forge(sets.local)), local_exponent=0.5)
+    members = sparse.csr_array((100_000, 4))
+    for forged in (damaged, *(LabelSets(members, np.ones(n), np.zeros(n)) for n in (1, 100_000))):
+        for method in (forged.most_likely, forged.marginals):
+            with pytest.raises(ValueError, match="The model is damaged: fit the classifier again"):
+                method(proba)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("criterion", LOSSES)
+def test_the_decision_of_least_loss_is_chosen_on_other_rows(criterion, weighted, small_set, rng):
+    """Labels that depend on the place, and label sets of which some never occur."""
+    X, Y = small_set
+    weights = rng.choice([0.5, 1.0, 3.0], size=80) if weighted else np.ones(80)
+    clf = MendedClassifier(GaussianNB(), cv=4, criterion=criterion, random_state=0)
+    clf.fit(X, Y, sample_weight=weights)
+    found, rows, sets = clf.decisions_, clf._out_of_fold, clf._corrector.label_sets
+    loss, losses = WEIGHTED_LOSSES[criterion], []
+    for name, *exponents in zip(*(found[key] for key in list(found)[:4]), strict=True):
+        parts = []
+        for fold in rows.folds:
+            rest = np.setdiff1d(np.arange(80), fold)
+            if name == "sets":
+                lift, local = exponents[1:]
+                own = replace(sets, lift_exponent=lift, local_exponent=local)
+                decided = own.most_likely(rows.corrected.by_label, rows.corrected.own)[fold]
+            else:
+                threshold = eval(exponents[0], vars(thresholds))
+                given = rows.corrected.proba[rest], rows.Y[rest]
+                decided = threshold.fit(*given, sample_weight=rows.weights[rest]).decide(
+                    rows.corrected.proba[fold]
+                )
+            parts.append(loss(rows.Y[fold], decided.astype(bool), rows.weights[fold]))
+        losses.append(np.mean(parts))
+    np.testing.assert_allclose(found["loss"], losses, atol=1e-12)
+    best = np.argmin(found["loss"])
+    assert clf.decision_ == found["decision"][best]
+    assert repr(clf.threshold_) == found["threshold"][best]
+    assert found["local_exponent"][found["decision"] == "sets"].tolist() == [0.0, 0.5]
+    seen = {tuple(y) for y in Y.tolist()}
+    by_sets = clf.set_params(decision="sets").predict(X)
+    assert {tuple(labels) for labels in by_sets.tolist()} <= seen
+
+
+@pytest.mark.parametrize(
+    "threshold",
+    [0.9, CardinalityThreshold(), TopLabels(2), F1Thresholds("micro", expected=True)],
+    ids=str,
+)
+def test_given_thresholds_are_used(small_set, threshold):
+    """Label sets are not compared with them, even if their loss is lower."""
+    X, Y = small_set
+    clf = MendedClassifier(GaussianNB(), decision="labels", random_state=0)
+    clf.set_params(threshold=threshold).fit(X, Y)
+    expected = FixedThreshold(threshold) if isinstance(threshold, float) else threshold
+    assert repr(clf.threshold_) == repr(expected)
+    np.testing.assert_array_equal(clf.predict(X), clf.threshold_.decide(clf.predict_proba(X)))
+    assert clf.label_set_weights_ == {"labels": 1.0}
+    assert set(clf.set_params(decision="auto").decisions_["decision"]) == {"labels"}
+    again = MendedClassifier(GaussianNB(), threshold=threshold, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(clf.predict(X), again.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("criterion", "expected"),
     [
         ("hamming", ["FixedThreshold()"]),
-        ("zero_one", ["FixedThreshold()"]),
-        (
-            "micro_f1",
-            ["FixedThreshold()", "F1Thresholds(average='micro', expected=True)",
-             "F1Thresholds(average='micro')"],
-        ),
-        (  # batches have the size of a fold
-            "macro_f1",
-            ["FixedThreshold()", "BatchF1Thresholds(batch_size=20.0, prior_mass=300.0)",
-             "BatchF1Thresholds(batch_size=20.0)"],
-        ),
-        (
-            "f1_macro",
-            ["FixedThreshold()", "F1Thresholds(average='micro', expected=True)",
-             "F1Thresholds(average='micro')", "F1Thresholds(expected=True, shrinkage=10.0)",
-             "F1Thresholds(expected=True)", "F1Thresholds(shrinkage=10.0)", "F1Thresholds()"],
-        ),
+        ("micro_f1", ["FixedThreshold()", "F1Thresholds(average='micro', expected=True)",
+                      "F1Thresholds(average='micro')"]),
+        # Batches have the size of a fold.
+        ("macro_f1", ["FixedThreshold()", "BatchF1Thresholds(batch_size=20.0, prior_mass=300.0)",
+                      "BatchF1Thresholds(batch_size=20.0)"]),
+        ("f1_macro", ["FixedThreshold()", "F1Thresholds(average='micro', expected=True)",
+                      "F1Thresholds(average='micro')",
+                      "F1Thresholds(expected=True, shrinkage=10.0)", "F1Thresholds(expected=True)",
+                      "F1Thresholds(shrinkage=10.0)", "F1Thresholds()"]),
     ],
 )  # fmt: skip
-def test_thresholds_suit_the_metric(criterion, thresholds):
+def test_thresholds_suit_the_metric(criterion, expected):
     rng = np.random.RandomState(0)
     X = rng.normal(size=(60, 2))
     Y = (X + rng.normal(size=X.shape) > 1).astype(int)
     clf = MendedClassifier(GaussianNB(), criterion=criterion, cv=3, random_state=0).fit(X, Y)
-    assert clf.decisions_["threshold"].tolist() == [*thresholds, "None", "None"]
-
-
-def test_a_subclass_of_a_fixed_threshold_decides_itself():
-    class Never(FixedThreshold):
-        def decide(self, scores):
-            return np.zeros(np.shape(scores), dtype=np.int64)
-
-    proba = np.array([[0.9, 0.2]])
-    assert Decision("labels", FixedThreshold(0.1), 0.0).decide(proba, proba).tolist() == [[1, 1]]
-    assert Decision("labels", Never(0.1), 0.0).decide(proba, proba).tolist() == [[0, 0]]
+    assert clf.decisions_["threshold"].tolist() == [*expected, "None", "None"]
+    same = clf.set_params(criterion="accuracy").fit(X, Y).predict(X)
+    clf.set_params(criterion=get_scorer("accuracy"))
+    np.testing.assert_array_equal(clf.fit(X, Y).predict(X), same)
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 3])
 def test_losses_of_scorers_are_negative_scores(n_labels, rng):
     Y, decisions = rng.rand(40, n_labels) < 0.5, rng.rand(40, n_labels) < 0.5
-    proba = rng.rand(40, n_labels)
-    folds = [np.arange(0, 15), np.arange(15, 40)]
+    proba, folds = rng.rand(40, n_labels), [np.arange(0, 15), np.arange(15, 40)]
     micro = {"average": "micro"} if n_labels > 1 else {}
     cases = [
         (make_scorer(f1_score, **micro), f1_score, decisions, micro),
@@ -191,29 +235,21 @@ def test_weights_of_losses_and_of_scorers_that_take_them(rng):
     scorer = make_scorer(jaccard_score, **options)
     assert mean_loss(scorer) == pytest.approx(-mean(jaccard_score, **options))
     plain = make_scorer(lambda Y, decisions: np.mean(decisions == Y))
-    assert mean_loss(plain) == pytest.approx(
-        -np.mean([(Y[f] == decisions[f]).mean() for f in folds])
-    )
+    parts = [(Y[fold] == decisions[fold]).mean() for fold in folds]
+    assert mean_loss(plain) == pytest.approx(-np.mean(parts))
     assert mean_loss(lambda clf, X, y: 0.25) == -0.25
     found = mean_loss(lambda clf, X, y, sample_weight: sample_weight.sum())
     assert found == pytest.approx(-weights.sum() / 2)
 
 
 @pytest.mark.filterwarnings("ignore:Only one class is present")
-def test_folds_with_an_undefined_score_are_left_out(rng):
+def test_folds_with_an_undefined_score_are_left_out_and_a_single_fold_is_split(rng):
     Y, proba = rng.rand(40, 2) < 0.5, rng.rand(40, 2)
     Y[:20, 0] = False
     folds = [np.arange(20), np.arange(20, 40)]
-    scorer = DecisionScorer(get_scorer("roc_auc"), Y, folds)
-    expected = -roc_auc_score(Y[20:], proba[20:])
-    assert scorer.loss(np.zeros((40, 2), dtype=int), proba) == pytest.approx(expected)
-    scorer = DecisionScorer(get_scorer("roc_auc"), Y & False, folds)
-    assert scorer.loss(np.zeros((40, 2), dtype=int), proba) == np.inf
-
-
-def test_a_single_fold_is_split():
-    Y = np.zeros((7, 2), dtype=bool)
+    for labels, expected in ((Y, -roc_auc_score(Y[20:], proba[20:])), (Y & False, np.inf)):
+        scorer = DecisionScorer(get_scorer("roc_auc"), labels, folds)
+        assert scorer.loss(np.zeros((40, 2), dtype=int), proba) == pytest.approx(expected)
     parts = DecisionScorer("hamming", Y, [np.arange(7)]).folds
     assert len(parts) == 5
     np.testing.assert_array_equal(np.concatenate(parts), np.arange(7))
-    assert len(DecisionScorer("hamming", Y[:2], [np.arange(2)]).folds) == 2

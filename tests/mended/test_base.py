@@ -1,0 +1,272 @@
+"""The base classifier that MendedClassifier(estimator="auto") chooses; stacking; calibration."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import GridSearchCV, GroupKFold
+
+from pairmend import MendedClassifier
+from pairmend._utils.training import relative_weights
+from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.mended.base import (
+    FOREST,
+    KERNEL,
+    LINEAR,
+    Calibration,
+    fit_calibration,
+    fit_stacking_weights,
+    is_better,
+    log_odds,
+    stack,
+)
+from pairmend.persistence import load_model, save_model
+
+
+def linear_rows(n_rows=200, noise=0.0):
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(n_rows, 8))
+    return X, (X @ rng.normal(size=(8, 3)) + noise * rng.normal(size=(n_rows, 3)) > 0).astype(int)
+
+
+def wave_rows(n_rows=300):
+    """Labels that depend smoothly on all features."""
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(n_rows, 4))
+    waves = np.sin(X @ rng.normal(size=(4, 3)) * 2)
+    return X, (rng.uniform(size=waves.shape) < (1 + waves) / 2).astype(int)
+
+
+def box_rows(n_rows=300):
+    """Labels that depend on two of twenty features, by limits."""
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, size=(n_rows, 20))
+    return X, np.column_stack([np.abs(X[:, 0]) < 0.5, np.abs(X[:, 1]) < 0.4]).astype(int)
+
+
+def mixed_rows(n_rows=400):
+    """Labels of both kinds: linear functions of all features, and limits of one."""
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, size=(n_rows, 20))
+    linear = X @ rng.normal(size=(20, 2)) > 0
+    return X, np.column_stack([linear, np.abs(X[:, :2]) < 0.5]).astype(int)
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    X, Y = mixed_rows()
+    return MendedClassifier(random_state=0).fit(X, Y), X
+
+
+@pytest.mark.parametrize(
+    ("rows", "name"),
+    [(linear_rows(), LINEAR), (box_rows(), FOREST), (wave_rows(), KERNEL)],
+    ids=[LINEAR, FOREST, KERNEL],
+)
+def test_each_kind_of_data_gets_its_classifier(rows, name):
+    clf = MendedClassifier(random_state=0).fit(*rows)
+    assert clf.base_weights_.keys() == clf.estimator_.estimators.keys() == {name}
+    if name == LINEAR:
+        assert clf.estimator_.estimators[LINEAR].estimator.C == 10
+        noisy = MendedClassifier(random_state=0).fit(*linear_rows(noise=1.0))
+        assert noisy.estimator_.estimators[LINEAR].estimator.C == 1
+
+
+def test_the_weighted_sum_is_better_than_its_parts(mixed):
+    clf, X = mixed
+    assert clf.base_weights_.keys() == {LINEAR, FOREST}
+    losses = dict(zip(*clf.base_search_.values(), strict=True))
+    assert losses[f"{LINEAR} + {FOREST}"] < min(losses[LINEAR], losses[FOREST])
+    assert sum("(trial)" in name for name in losses) == 2
+    parts = clf.estimator_.proba_by_classifier(X)
+    expected = sum(weight * parts[name] for name, weight in clf.base_weights_.items())
+    np.testing.assert_allclose(clf.estimator_.predict_proba(X), expected, atol=1e-12)
+    assert sum(clf.base_weights_.values()) <= 1 + 1e-12
+    before, after = clf.estimator_.predict_proba(X[:3]), clf.predict_proba(X[:3])
+    for row, explanation in enumerate(clf.explain(X[:3])):
+        for k, label in enumerate(explanation.labels):
+            names = [step.name for step in label.steps]
+            assert names[:2] == [f"uncorrected ({LINEAR})", f"uncorrected ({FOREST})"]
+            assert sum(step.before for step in label.steps) == pytest.approx(before[row, k])
+            assert sum(step.after for step in label.steps) == pytest.approx(after[row, k])
+
+
+def test_given_splits_hold_for_all_classifiers():
+    """Groups of ten equal rows: out-of-bag predictions would know the labels of noise."""
+    rng = np.random.RandomState(0)
+    X, Y = np.repeat(rng.rand(30, 5), 10, axis=0), np.repeat(rng.rand(30, 2) < 0.5, 10, axis=0)
+    splits = list(GroupKFold(3).split(X, Y, np.repeat(np.arange(30), 10)))
+    losses = []
+    for cv in (3, splits):
+        clf = MendedClassifier(cv=cv, random_state=0).fit(X, Y)
+        losses.append(dict(zip(*clf.base_search_.values(), strict=True))[FOREST])
+    assert losses[0] < 0.1
+    assert losses[1] > 0.2
+
+
+def test_is_better_needs_a_standard_error_and_half_a_percent():
+    rng = np.random.RandomState(0)
+    ones = np.ones(100)
+    errors = rng.uniform(1, 2, size=100)
+    assert is_better(errors * 0.98, errors, ones)
+    assert not is_better(errors * 0.997, errors, ones)  # less than 0.5 %
+    noise = rng.normal(size=100)
+    noise -= noise.mean()
+    assert not is_better(errors - 0.05, errors + 2 * noise, ones)  # less than one standard error
+    # A weight of 2 counts as two equal rows do in the mean.
+    weights = rng.randint(1, 3, size=100).astype(float)
+    shares = weights / weights.sum()
+    difference = 0.02 * errors + 0.1 * noise
+    expected = shares @ difference > max(
+        np.sqrt(shares**2 @ (difference - shares @ difference) ** 2), 0.005 * (shares @ errors)
+    )
+    assert is_better(errors - difference, errors, weights) == expected
+
+
+@pytest.mark.parametrize("kind", ["sparse", "frame", "nan", "classes", "weights", "one label"])
+def test_all_kinds_of_input(kind):
+    X, Y = make_multilabel_classification(120, n_features=6, n_classes=3, random_state=0)
+    params, expected = {}, (120, 3)
+    if kind == "sparse":
+        X = sparse.csr_array(X)
+    elif kind == "frame":
+        X = pd.DataFrame(X, columns=list("abcdef"))
+        X["place"] = np.where(Y[:, 0] == 1, "coast", "town")
+    elif kind == "nan":
+        X[::7, 2] = np.nan
+    elif kind == "classes":
+        Y = np.array(["x", "y", "z"])[np.arange(120) % 3]
+    elif kind == "weights":
+        params["sample_weight"] = np.r_[np.zeros(10), np.ones(110)]
+        changed = X.copy()
+        changed[:10] = 7
+    else:
+        Y, expected = Y[:, :1], (120, 1)
+    clf = MendedClassifier(cv=3, random_state=0).fit(X, Y, **params)
+    proba = clf.predict_proba(X)
+    assert proba.shape == expected
+    assert clf.base_weights_.keys() <= {LINEAR, FOREST, KERNEL}
+    if kind == "weights":
+        found = clf.fit(changed, Y, **params).predict_proba(X)
+        np.testing.assert_array_equal(found, proba)
+
+
+def test_given_classifiers_and_nested_parameters():
+    X, Y = linear_rows(80)
+    clf = MendedClassifier(RandomForestClassifier(5, random_state=0), cv=2).fit(X, Y)
+    assert clf.base_weights_ == {"RandomForestClassifier": 1.0}
+    assert len(clf.base_search_["loss"]) == 0
+    nested = MendedClassifier().set_params(estimator__C=3.0).estimator
+    assert (type(nested), nested.C) == (ScaledLogisticRegression, 3.0)
+    search = GridSearchCV(MendedClassifier(cv=2), {"estimator__C": [0.1, 1.0]}, cv=2).fit(X, Y)
+    assert type(search.best_estimator_.estimator) is ScaledLogisticRegression
+
+
+def squared_error(weights, predictions, Y, row_weights):
+    stacked = sum(w * proba for w, proba in zip(weights, predictions, strict=True))
+    return (row_weights[:, np.newaxis] * (stacked - Y) ** 2).sum()
+
+
+def by_optimizer(predictions, Y, row_weights):
+    """Least squared error over weights >= 0 of sum <= 1, from several starts."""
+    k = len(predictions)
+    found = [
+        minimize(
+            squared_error, start, (predictions, Y, row_weights), method="SLSQP",
+            bounds=[(0, 1)] * k, constraints={"type": "ineq", "fun": lambda w: 1 - w.sum()},
+            options={"ftol": 1e-14, "maxiter": 1000},
+        )
+        for start in (np.zeros(k), np.full(k, 1 / k))
+    ]  # fmt: skip
+    return min(result.fun for result in found)
+
+
+@given(
+    st.integers(0, 1000), st.integers(1, 5), st.sampled_from(["plain", "small", "large", "equal"])
+)
+def test_stacking_weights_minimize_the_squared_error(seed, k, kind):
+    rng = np.random.RandomState(seed)
+    Y = rng.rand(15, 2) < 0.4
+    predictions = [np.clip(rng.rand() * Y + rng.rand(15, 2), 0, 1) for _ in range(k)]
+    if kind == "small":
+        predictions = [proba / 50 for proba in predictions]  # unconstrained weights exceed 1
+    if kind == "large":
+        predictions = [(proba + 4) / 5 for proba in predictions]
+    if kind == "equal":
+        predictions[-1] = predictions[0].copy()  # the solution is not unique
+    row_weights = rng.rand(15) * 10.0 ** rng.randint(-6, 7)
+    names = [f"prediction {k}" for k in range(k)]
+    found = fit_stacking_weights(dict(zip(names, predictions, strict=True)), Y, row_weights)
+    assert list(found) == names
+    weights = np.array(list(found.values()))
+    assert weights.min() >= 0
+    assert weights.sum() <= 1 + 1e-12
+    scale = row_weights.sum()
+    best = by_optimizer(predictions, Y, row_weights / scale)
+    assert squared_error(weights, predictions, Y, row_weights / scale) <= best + 1e-7
+
+
+def test_weights_of_zeros_and_weighted_sums():
+    Y = np.array([[True, False]])
+    zeros = np.zeros((1, 2))
+    assert fit_stacking_weights({"zeros": zeros}, Y, np.ones(1)) == {"zeros": 0.0}
+    assert fit_stacking_weights({"ones": np.ones((1, 2))}, ~Y & Y, np.ones(1)) == {"ones": 0.0}
+    found = fit_stacking_weights({"zeros": zeros, "truth": Y * 1.0}, Y, np.ones(1))
+    assert found == pytest.approx({"zeros": 0.0, "truth": 1.0})
+    parts = {"a": np.array([[0.2, 1.0]]), "b": np.array([[0.6, 1.0]])}
+    np.testing.assert_allclose(stack(parts, {"a": 0.25, "b": 0.75}), [[0.5, 1.0]])
+    np.testing.assert_allclose(stack(parts, {"a": 0.5, "b": 0, "absent": 0}), [[0.1, 0.5]])
+    np.testing.assert_array_equal(stack(parts, {"a": 0.0}), [[0.0, 0.0]])
+
+
+def underconfident(rng, n_rows=400, slope=3.0):
+    """Return probabilities whose log-odds are too small by a factor, labels and weights."""
+    scores = rng.normal(size=(n_rows, 3))
+    Y = rng.uniform(size=scores.shape) < expit(slope * scores - 0.5)
+    return expit(scores), Y, rng.uniform(0.5, 1.5, size=n_rows)
+
+
+def test_the_calibration_maximizes_the_likelihood(rng):
+    proba, Y, weights = underconfident(rng)
+    found = fit_calibration(proba, Y, weights, rng)
+    x, in_rows = log_odds(proba), relative_weights(weights)
+
+    def loss(parameters):
+        slope, intercept = parameters
+        scores = np.where(Y, -1, 1) * (slope * x + intercept)
+        return in_rows @ np.log1p(np.exp(scores)).sum(axis=1) + slope**2 / 2
+
+    expected = minimize(loss, [1.0, 0.0], tol=1e-10).x
+    np.testing.assert_allclose([found.slope, found.intercept], expected, atol=1e-4)
+    assert found.slope > 2
+    assert fit_calibration(proba, Y, weights / 1e3, rng).slope == pytest.approx(found.slope)
+    assert fit_calibration(*underconfident(rng, slope=-3.0), rng) is None
+    finite = log_odds(np.array([0.0, 1e-6, 0.3, 0.5, 1 - 1e-6, 1.0]))
+    assert np.isfinite(finite).all()
+    assert (np.diff(finite) > 0).all()
+
+
+def test_labels_without_error_are_learnt_as_well_as_by_a_forest(tmp_path, rng):
+    """The forest's probabilities are far from 0 and 1, but in the right order."""
+    X = rng.uniform(size=(1600, 20))
+    Y = np.column_stack([X[:, i] > 0.5 + 0.1 * i for i in range(4)]).astype(int)
+    clf = MendedClassifier(random_state=0).fit(X[:600], Y[:600])
+    assert clf.base_weights_[FOREST] > 0.8
+    assert clf.estimator_.calibrations[FOREST].slope > 2
+    loss = dict(zip(*clf.base_search_.values(), strict=True))
+    assert loss[FOREST] < 0.5 * loss[f"{FOREST}, not calibrated"]
+    forest = RandomForestClassifier(random_state=0).fit(X[:600], Y[:600])
+    errors = [(each.predict(X[600:]) != Y[600:]).mean() for each in (clf, forest)]
+    assert errors[0] <= errors[1] + 0.002
+    save_model(clf, tmp_path / "limits.model")
+    again = load_model(tmp_path / "limits.model").estimator
+    assert isinstance(again.estimator_.calibrations[FOREST], Calibration)
+    np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+    noise = MendedClassifier(random_state=0).fit(X[:300], rng.rand(300, 2) < 0.5)
+    assert not noise.estimator_.calibrations
