@@ -95,7 +95,7 @@ def test_parameters_of_decisions_take_effect_after_fit(decision):
         clf.set_params(**change)
         fresh = clone(clf).fit(X, Y)
         assert_same_outputs(outputs(clf, X), outputs(fresh, X), change)
-        for attribute in ("decision_", "label_set_weights_", "lift_exponent_"):
+        for attribute in ("decision_", "label_set_weights_"):
             assert getattr(clf, attribute) == getattr(fresh, attribute), change
         assert repr(clf.threshold_) == repr(fresh.threshold_)
         assert list(map(str, clf.explain(X[:2]))) == list(map(str, fresh.explain(X[:2])))

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from correction_reference import unit
 from pairmend._utils.training import relative_weights, unit_weight, without_negligible
-from pairmend.mended.rows import _weighted_median
-from pairmend.mended.rows import draw_rows
+from pairmend.mended.rows import _weighted_median, draw_rows
 
 
 @given(st.lists(st.sampled_from([1e-9, 0.1, 0.5, 1.0, 2.0, 7.0]), min_size=1, max_size=40))

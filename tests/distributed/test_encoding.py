@@ -67,14 +67,12 @@ LATE_DENSE = np.where(np.arange(N_ROWS) < 70, 0.02, 0.12)  # less than 5 % in al
     ],
 )
 def test_mended_equals_local_fit(X, base, scaling, weighted):
-    clf = MendedClassifier(
-        base, cv=SPLITS, scaling=scaling, guard=False, max_landmarks=30, random_state=0
-    )
+    clf = MendedClassifier(base, cv=SPLITS, scaling=scaling, max_landmarks=30, random_state=0)
     weights = np.random.RandomState(3).choice([0, 1.0, 2.5], N_ROWS)
     params = {"sample_weight": weights} if weighted else {}
     Y = labels().astype(int)
     local = clone(clf).fit(X, Y, **params)
     ours = distributed.fit(clf, in_chunks(X), in_chunks(Y), **params)
     np.testing.assert_allclose(ours.predict_proba(X), local.predict_proba(X), rtol=0, atol=1e-9)
-    assert (ours._row_encoder.sparse_rows is None) == (local._row_encoder.sparse_rows is None)
-    assert ours._row_encoder.sparse_for_base == local._row_encoder.sparse_for_base
+    assert (ours._row_encoder.means is None) == (local._row_encoder.means is None)
+    assert ours._row_encoder.for_base == local._row_encoder.for_base

@@ -108,7 +108,7 @@ def test_without_training_the_page_names_the_option(explained):
     rng = np.random.RandomState(0)
     X, Y = rng.rand(60, 2), rng.randint(0, 2, size=(60, 2))
     found = (
-        MendedClassifier(ScaledLogisticRegression(), random_state=0, guard=False, scaling="range")
+        MendedClassifier(ScaledLogisticRegression(), random_state=0, scaling="range")
         .fit(X, Y)
         .explain(X[:1])
     )
@@ -120,9 +120,7 @@ def test_without_training_the_page_names_the_option(explained):
 def test_many_labels_and_features_are_cut():
     rng = np.random.RandomState(0)
     X, Y = rng.rand(80, 90), rng.randint(0, 2, size=(80, 40))
-    clf = MendedClassifier(
-        ScaledLogisticRegression(), random_state=0, guard=False, scaling="range"
-    ).fit(X, Y)
+    clf = MendedClassifier(ScaledLogisticRegression(), random_state=0, scaling="range").fit(X, Y)
     text = " ".join(Tags(clf.explain(X[:1], training=X, n_problems=5).to_html()).texts)
     assert "10 more labels" in text
     assert "30 more features are not shown" in text
