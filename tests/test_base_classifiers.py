@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from pairmend import MendedClassifier
 from pairmend._utils.training import relative_weights
 from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression
 from public_classifiers import rows
@@ -53,15 +51,3 @@ def test_invalid_parameters_are_refused_and_a_failed_fit_changes_nothing():
     with pytest.raises(ValueError, match="'C' parameter of LogisticRegression"):
         clf.set_params(C=-1.0).fit(X, Y[:, 0])
     np.testing.assert_array_equal(clf.predict_proba(X), before)
-
-
-def test_weights_reach_the_default_base_of_mended_classifier():
-    weights = np.linspace(0.1, 3.0, 60)
-    default = MendedClassifier(None, cv=2, random_state=0).fit(X, Y, sample_weight=weights)
-    given = MendedClassifier(ScaledLogisticRegression(), cv=2, random_state=0)
-    expected = default.predict_proba(X)
-    np.testing.assert_array_equal(given.fit(X, Y, sample_weight=weights).predict_proba(X), expected)
-    assert (given.fit(X, Y).predict_proba(X) != expected).any()
-    with config_context(enable_metadata_routing=True):
-        routed = MendedClassifier(None, cv=2, random_state=0).fit(X, Y, sample_weight=weights)
-        np.testing.assert_array_equal(routed.predict_proba(X), expected)

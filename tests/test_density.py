@@ -21,8 +21,6 @@ from pairmend import (
     PairwiseClassifier,
 )
 from pairmend._utils import arrays
-from pairmend.base_classifiers import ScaledLogisticRegression
-from pairmend.datasets import load
 
 MENDED = MendedClassifier(cv=2, random_state=0)
 
@@ -34,15 +32,6 @@ def rows(rng):
     X[2, 3] = X[4, 5] = 2.5
     Y = (X[:, :20] @ rng.rand(20, 4) + rng.rand(160, 4) > 0.9).astype(int)
     return X[:120], X[120:], Y[:120]
-
-
-def test_naive_bayes_and_distances_take_sparse_rows(rows):
-    X, _, Y = rows
-    clf = CorrectedPairwiseClassifier(random_state=0).fit(X, Y)
-    assert not clf.learner_._design.centre.any()
-    assert sparse.issparse(clf.neighbourhood_.points_)
-    dense = CorrectedPairwiseClassifier(random_state=0).fit(X + 1, Y)
-    assert not sparse.issparse(dense.neighbourhood_.points_)
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
@@ -73,35 +62,28 @@ def test_other_base_classifiers_and_transformers_get_the_rows_as_given(base, row
     assert set(mended.search_["scaling"]) == {"global", "unit", "log_odds"}
 
 
-def test_density_decides_whether_the_default_base_scales_features(rows):
+def test_density_decides_about_the_form_of_rows(rows, tmp_path):
+    """It does not depend on the type of array, or on rows of weight 0."""
     X, new, Y = rows
-    sparse_like = MendedClassifier(None, cv=2, random_state=0).fit(X, Y)
-    models = sparse_like.estimator_.models_
-    assert all(isinstance(model, ScaledLogisticRegression) for model in models)
-    assert all(model.scaler_.scaler_ is None for model in models)
-    dense = MendedClassifier(None, cv=2, random_state=0).fit(X + 1, Y)
-    assert all(model.scaler_.scaler_ is not None for model in dense.estimator_.models_)
+    for kind in (CorrectedPairwiseClassifier, MendedClassifier):
+        same = kind(random_state=0).fit(X, Y).predict_proba(sparse.csr_array(new))
+        np.testing.assert_allclose(kind(random_state=0).fit(X, Y).predict_proba(new), same)
+    np.save(tmp_path / "x.npy", X)
+    splits = [(np.arange(60), np.arange(60, 120)), (np.arange(60, 120), np.arange(60))]
+    clf = MendedClassifier(None, cv=splits, random_state=0).fit(X, Y)
+    expected = clf.predict_proba(new)
     missing = np.where(np.arange(60) < 3, np.nan, new)  # more than mostly zeros
     filled = np.where(np.isnan(missing), X.mean(axis=0), missing)
-    np.testing.assert_allclose(
-        sparse_like.predict_proba(missing), sparse_like.predict_proba(filled), atol=1e-9
-    )
-
-
-def test_density_does_not_depend_on_the_type_of_array_or_on_rows_of_weight_0(rows, tmp_path):
-    X, new, Y = rows
-    expected = MENDED.fit(X, Y).predict_proba(new)
-    np.save(tmp_path / "x.npy", X)
-    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    same = MENDED.fit(mapped, Y).predict_proba(new)
-    np.testing.assert_allclose(same, expected, atol=1e-9)
-    splits = [(np.arange(60), np.arange(60, 120)), (np.arange(60, 120), np.arange(60))]
-    clf = clone(MENDED).set_params(cv=splits)
-    plain = clf.fit(X, Y).predict_proba(new)
+    found = clf.predict_proba(missing)
+    np.testing.assert_allclose(found, clf.predict_proba(filled), atol=1e-9)
+    mapped = clf.fit(np.load(tmp_path / "x.npy", mmap_mode="r"), Y).predict_proba(new)
+    np.testing.assert_allclose(mapped, expected, atol=1e-9)
     more, labels = np.vstack([X, np.ones((30, 60))]), np.vstack([Y, Y[:30]])
     weights = np.repeat([1.0, 0.0], [120, 30])
     weighted = clf.fit(more, labels, sample_weight=weights).predict_proba(new)
-    np.testing.assert_allclose(weighted, plain, atol=1e-6)
+    np.testing.assert_allclose(weighted, expected, atol=1e-6)
+    assert set(clf.search_["scaling"]) == {"global", "unit", "log_odds"}
+    assert "unit" not in clf.fit(X + 1, Y).search_["scaling"]
 
 
 def peak_memory(clf, X, Y):
@@ -123,12 +105,3 @@ def test_memory_is_not_larger_than_with_dense_rows(clf, rng, monkeypatch):
     found = peak_memory(clf, X, Y)
     monkeypatch.setattr(arrays, "MOSTLY_ZEROS", -1)
     assert found < peak_memory(clf, X, Y)
-
-
-def test_medical_as_an_array_equals_csr(shared):
-    data = load("medical", data_dir=shared / "data")
-    X, Y = sparse.csr_array(data.X)[:300], np.asarray(data.Y)[:300]
-    for clf in (PairwiseClassifier(random_state=0),
-                CorrectedPairwiseClassifier(overlap=0.5, random_state=0)):  # fmt: skip
-        csr = clf.fit(X, Y).predict_proba(X)
-        np.testing.assert_allclose(clf.fit(X.toarray(), Y).predict_proba(X.toarray()), csr)

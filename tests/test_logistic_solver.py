@@ -113,30 +113,16 @@ def test_weights_labels_and_memory_of_rows():
     assert_equal(fit_logistic(own, Y, weights, 1.0, overwrite=True), expected, atol=1e-12)
 
 
-def peak_memory(*arguments, max_iter):
-    tracemalloc.start()
-    try:
-        optimum = fit_logistic(*arguments, 1.0, max_iter=max_iter)
-        return optimum, tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_memory_is_that_of_a_few_values_for_each_row_and_label(container):
     rng = np.random.RandomState(0)
     X = container(rng.randn(20_000, 5) * (rng.rand(20_000, 5) < 0.15))
     Y = rng.rand(20_000, 100) < 0.3
-    assert peak_memory(X, Y, np.ones(20_000), max_iter=2)[1] < 4 * 8 * Y.size
-
-
-def test_memory_is_bounded_with_many_features_and_labels():
-    X = sparse.csr_array((np.ones(20_000), (np.arange(20_000) % 60, np.arange(20_000))))
-    Y = np.random.RandomState(0).rand(60, 200) < 0.3
-    optimum, peak = peak_memory(X, Y, np.ones(60), max_iter=1)
-    at_once = 8 * 14 * (logistic_solver.MAX_COEFFICIENTS + Y.size)
-    assert peak < optimum.coef.nbytes + at_once
-    assert at_once < 8 * 14 * optimum.coef.size / 3, "fewer labels than all at once"
+    tracemalloc.start()
+    fit_logistic(X, Y, np.ones(20_000), 1.0, max_iter=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * 8 * Y.size
 
 
 def test_a_step_that_does_not_lower_the_loss_is_halved(monkeypatch):
@@ -150,9 +136,6 @@ def test_a_step_that_does_not_lower_the_loss_is_halved(monkeypatch):
     np.testing.assert_allclose(gradients(X, Y, weights, 1e6, optimum), 0, atol=1e-12)
     monkeypatch.setattr(logistic_solver, "MAX_HALVINGS", 1)
     assert fit_logistic(X, Y, weights, 1e6).converged.tolist() == [False, True]
-
-
-def test_too_few_steps_are_reported():
     optimum = fit_logistic(*generated(), 100.0, max_iter=1)
     assert not optimum.converged.any()
     assert optimum.n_iter.tolist() == [1] * 4
@@ -160,22 +143,16 @@ def test_too_few_steps_are_reported():
         optimum.warn_unless_converged()
 
 
-@pytest.mark.parametrize("C", [1.0, 1e6])
-def test_separable_and_constant_features(C):
+def test_separable_constant_and_large_features():
     X = np.random.RandomState(0).randn(80, 2)
     X = np.column_stack([X, np.zeros(80), np.full(80, 5.0)])
     Y = np.column_stack([X[:, 0] > 0.1, X @ [1, 1, 0, 0] > 0])
-    optimum = fit_logistic(X, Y, np.ones(80), C)
-    assert optimum.converged.all()
-    np.testing.assert_allclose(gradients(X, Y, np.ones(80), C, optimum), 0, atol=1e-9)
-
-
-@pytest.mark.parametrize("size", [1e5, 1e20, 1e100])
-def test_a_large_value_gives_finite_coefficients(size):
-    X, Y, weights = generated()
-    X[3, 1] = size
-    optimum = fit_logistic(X, Y, weights, 1.0)
-    assert np.isfinite(optimum.coef).all()
-    if size < 1e100:
+    for C in (1.0, 1e6):
+        optimum = fit_logistic(X, Y, np.ones(80), C)
         assert optimum.converged.all()
-        assert np.isfinite(np.delete(X, 3, axis=0) @ optimum.coef + optimum.intercept).all()
+        np.testing.assert_allclose(gradients(X, Y, np.ones(80), C, optimum), 0, atol=1e-9)
+    for size in (1e5, 1e20, 1e100):
+        X[3, 1] = size
+        optimum = fit_logistic(X, Y, np.ones(80), 1.0)
+        assert np.isfinite(optimum.coef).all()
+        assert optimum.converged.all() or size == 1e100

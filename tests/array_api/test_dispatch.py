@@ -1,4 +1,4 @@
-"""Input of classifiers with and without `array_api_dispatch`; input that is refused."""
+"""Input with and without `array_api_dispatch`, input that is refused, and other estimators."""
 
 import numpy as np
 import pandas as pd
@@ -7,22 +7,40 @@ from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
 from array_libraries import LIBRARIES, Library, dispatched
-from pairmend import CorrectedPairwiseClassifier, MendedClassifier, PairwiseClassifier
+from pairmend import (
+    AdaptiveNeighbourhood,
+    CorrectedPairwiseClassifier,
+    GaussianNeighbourhood,
+    GlobalNeighbourhood,
+    MendedClassifier,
+    PairwiseClassifier,
+)
 from pairmend._utils.sklearn_private import HAS_ARRAY_API
+from pairmend.metrics import LOSSES, reliability
+from pairmend.thresholds import (
+    BatchF1Thresholds,
+    CardinalityThreshold,
+    F1Thresholds,
+    FixedThreshold,
+    TopLabels,
+)
 from public_classifiers import CLASSIFIERS, data_for, made
 
-TAKING_ARRAYS = [
-    PairwiseClassifier(random_state=0),
-    CorrectedPairwiseClassifier(overlap=0.5, random_state=0),
-    MendedClassifier(GaussianNB(), cv=2, random_state=0),
-]
-
-TYPES_TAKING_ARRAYS = {
+TAKING_ARRAYS = {
     "CalibratedLabelRanking",
     "CorrectedPairwiseClassifier",
     "MendedClassifier",
     "PairwiseClassifier",
 }
+every_library = pytest.mark.parametrize("name", LIBRARIES)
+every_classifier = pytest.mark.parametrize(
+    "clf",
+    [
+        PairwiseClassifier(random_state=0),
+        CorrectedPairwiseClassifier(overlap=0.5, random_state=0),
+        MendedClassifier(GaussianNB(), cv=2, random_state=0),
+    ],
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +51,13 @@ def label_set():
 
 
 @pytest.mark.skipif(not HAS_ARRAY_API, reason="scikit-learn dispatches arrays from 1.9 on")
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_rows_without_a_namespace_are_handled_as_without_dispatch(name, weighted):
-    """Frames are encoded once for all base classifiers, in a form that is no array."""
+def test_what_dispatch_changes(name):
+    """Rows of numpy, and frames, which are encoded in a form that is no array, are as without."""
     X, y = data_for(name)
-    params = {"sample_weight": 1.0 + np.arange(len(X)) % 3} if weighted else {}
-    for rows in (X, pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])):
+    weights = {"sample_weight": 1.0 + np.arange(len(X)) % 3}
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
+    for rows, params in ((X, {}), (frame, {}), (frame, weights)):
         try:
             expected = made(name).fit(rows, y, **params).predict(rows)
         except (TypeError, ValueError):  # no weights, or no frames
@@ -47,22 +65,13 @@ def test_rows_without_a_namespace_are_handled_as_without_dispatch(name, weighted
         with dispatched():
             found = made(name).fit(rows, y, **params).predict(rows)
         np.testing.assert_array_equal(found, expected)
+    if name not in TAKING_ARRAYS:
+        library = Library("strict")
+        with dispatched(), pytest.raises(ValueError, match=f"{name}.* takes (no )?arrays of"):
+            made(name).fit(library(X), library(y))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_frames_have_the_same_distances_with_dispatch(weighted, label_set):
-    X, Y = pd.DataFrame(label_set[0]), label_set[1]
-    clf = MendedClassifier(None, cv=2, random_state=0)
-    params = {"sample_weight": 1.0 + np.arange(len(X)) % 3} if weighted else {}
-    expected = clone(clf).fit(X, Y, **params)
-    Library("strict")
-    with dispatched():
-        found = clone(clf).fit(X, Y, **params)
-        np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
-    assert list(found.beta_) == list(expected.beta_)
-
-
-@pytest.mark.parametrize("clf", TAKING_ARRAYS)
+@every_classifier
 def test_without_dispatch_arrays_are_converted(clf, label_set):
     strict, (X, Y) = pytest.importorskip("array_api_strict"), label_set
     expected = clone(clf).fit(X, Y).predict_proba(X)
@@ -70,51 +79,6 @@ def test_without_dispatch_arrays_are_converted(clf, label_set):
     found = fitted.predict_proba(strict.asarray(X))
     assert isinstance(found, np.ndarray)
     np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize("name", LIBRARIES)
-@pytest.mark.parametrize("clf", TAKING_ARRAYS)
-def test_indicators_may_be_bool(clf, name, label_set):
-    library, (X, Y) = Library(name), label_set
-    with dispatched():
-        expected = clone(clf).fit(library(X), library(Y)).predict_proba(library(X))
-        found = clone(clf).fit(library(X), library(Y == 1)).predict_proba(library(X))
-    np.testing.assert_array_equal(library.numpy(found), library.numpy(expected))
-
-
-@pytest.mark.parametrize("name", LIBRARIES)
-@pytest.mark.parametrize("clf", TAKING_ARRAYS)
-def test_values_whose_products_overflow_are_refused(clf, name, label_set):
-    library, (X, Y) = Library(name), label_set
-    clf = clone(clf)
-    with dispatched():
-        with pytest.raises(ValueError, match="expected at most 1e\\+100"):
-            clf.fit(library(X * 1e150), library(Y))
-        clf.fit(library(X), library(Y))
-        with pytest.raises(ValueError, match="expected at most 1e\\+100"):
-            clf.predict(library(X * 1e150))
-        with pytest.raises(ValueError, match="infinity"):
-            clf.predict(library(np.where(X[0, 0] == X, np.inf, X)))
-
-
-@pytest.mark.parametrize("name", sorted(set(CLASSIFIERS) - TYPES_TAKING_ARRAYS))
-def test_classifiers_for_numpy_only_refuse_other_arrays(name):
-    library, (X, y) = Library("strict"), data_for(name)
-    with dispatched(), pytest.raises(ValueError, match=f"{name}.* takes (no )?arrays of"):
-        made(name).fit(library(X), library(y))
-
-
-@pytest.mark.parametrize("name", LIBRARIES)
-@pytest.mark.parametrize("clf", TAKING_ARRAYS)
-def test_complex_numbers_are_refused(clf, name, label_set):
-    library, (X, Y) = Library(name), label_set
-    clf = clone(clf)
-    with dispatched():
-        with pytest.raises(ValueError, match="Complex data not supported"):
-            clf.fit(library(X + 1j), library(Y))
-        clf.fit(library(X), library(Y))
-        with pytest.raises(ValueError, match="Complex data not supported"):
-            clf.predict(library(X + 1j))
 
 
 class SparseTensor:
@@ -127,37 +91,69 @@ class SparseTensor:
         raise AssertionError
 
 
-@pytest.mark.parametrize("clf", TAKING_ARRAYS)
-def test_sparse_tensors_are_refused(clf, label_set):
-    library, (_, Y) = Library("strict"), label_set
-    with dispatched(), pytest.raises(ValueError, match="sparse tensor"):
-        clone(clf).fit(SparseTensor(), library(Y))
-
-
-class AbsurdProbabilities(GaussianNB):
-    """Naive Bayes with a probability of 2 or NaN for the first row."""
-
-    def __init__(self, value=2.0):
-        super().__init__()
-        self.value = value
-
-    def predict_proba(self, X):
-        """Return probabilities, one of which is none."""
-        found = super().predict_proba(X)
-        found[0, 1] = self.value
-        return found
-
-
-@pytest.mark.parametrize("value", [2.0, np.nan])
-def test_probabilities_of_a_base_classifier_are_checked(value, label_set):
-    library, (X, Y) = Library("strict"), label_set
-    clf = MendedClassifier(AbsurdProbabilities(0.5), cv=2, random_state=0)
-    message = "predict_proba of the base classifier AbsurdProbabilities must give"
+@every_library
+@every_classifier
+def test_what_is_taken_and_what_is_refused(clf, name, label_set):
+    library, (X, Y) = Library(name), label_set
+    refused = {
+        "expected at most 1e\\+100": X * 1e150,
+        "infinity": np.where(X[0, 0] == X, np.inf, X),
+        "Complex data not supported": X + 1j,
+    }
     with dispatched():
-        with pytest.raises(ValueError, match=message):
-            clone(clf).set_params(estimator__value=value).fit(library(X), library(Y))
-        clf.fit(library(X), library(Y))
-        for model in clf.estimator_.models_:
-            model.value = value
-        with pytest.raises(ValueError, match=message):
-            clf.predict(library(X))
+        fitted = clone(clf).fit(library(X), library(Y))
+        expected = library.numpy(fitted.predict_proba(library(X)))
+        for message, rows in refused.items():
+            for call in (clone(clf).fit, lambda rows, _: fitted.predict(rows)):
+                with pytest.raises(ValueError, match=message):
+                    call(library(rows), library(Y))
+        with pytest.raises(ValueError, match="sparse tensor"):
+            clone(clf).fit(SparseTensor(), library(Y))
+        of_bools = clone(clf).fit(library(X), library(Y == 1)).predict_proba(library(X))
+    np.testing.assert_array_equal(library.numpy(of_bools), expected)
+
+
+@every_library
+@pytest.mark.parametrize(
+    "neighbourhood",
+    [
+        *(GaussianNeighbourhood(beta=3.0, scale=scale) for scale in ("range", "standard", None)),
+        AdaptiveNeighbourhood(k=3),
+        GlobalNeighbourhood(),
+    ],
+    ids=repr,
+)
+def test_neighbourhoods(neighbourhood, name, rng):
+    library = Library(name)
+    X, queries = rng.randn(30, 4) * [1, 5, 0.1, 0], rng.randn(7, 4) + 100
+    X[:4] = X[0]  # more than k equal rows
+    queries[0] = X[0]
+    weights = np.where(np.arange(30) == 5, 0, 1.0 + np.arange(30) % 3)
+    for size in (1.0, 1e-160):  # squares of tiny features lose digits if they are shared out
+        expected = neighbourhood.fit(X * size, sample_weight=weights).weights(queries * size)
+        with dispatched():
+            neighbourhood.fit(library(X * size), sample_weight=library(weights))
+            found = library.numpy(neighbourhood.weights(library(queries * size)))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-300)
+
+
+@every_library
+def test_thresholds_and_metrics(name, rng):
+    library, Y, weights = (
+        Library(name),
+        (rng.rand(60, 4) < 0.4).astype(int),
+        np.arange(60) % 2 + 1.0,
+    )
+    scores = np.clip(0.6 * Y + 0.4 * rng.rand(60, 4), 0, 1)
+    every = FixedThreshold(0.4), CardinalityThreshold(), F1Thresholds("micro"), TopLabels()
+    for threshold in (*every, BatchF1Thresholds(20)):
+        expected = threshold.fit(scores, Y, sample_weight=weights).decide(scores)
+        with dispatched():
+            threshold.fit(library(scores), library(Y), sample_weight=library(weights))
+            found = library.numpy(threshold.decide(library(scores)))
+        np.testing.assert_array_equal(found, expected)
+    with dispatched():
+        for loss in LOSSES.values():
+            assert loss(library(Y), library(found)) == pytest.approx(loss(Y, found))
+        error = reliability(library(Y), library(scores)).error
+    assert error == pytest.approx(reliability(Y, scores).error)

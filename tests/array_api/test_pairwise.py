@@ -6,7 +6,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from array_libraries import LIBRARIES, Library, dispatched, moved_to_numpy
+from array_libraries import LIBRARIES, Library, dispatched
 from pairmend import (
     AdaptiveNeighbourhood,
     CalibratedLabelRanking,
@@ -75,12 +75,12 @@ def fitted_both(clf, X, Y, library, **params):
     return clone(clf).fit(X, Y, **params), other
 
 
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", LIBRARIES)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_all_results_are_those_of_numpy(variant, name, weighted, mixed_set):
+def test_all_results_are_those_of_numpy(variant, name, mixed_set):
     library, (X, Y, queries) = Library(name), mixed_set
-    weights = {"sample_weight": 1.0 + np.arange(len(X)) % 3} if weighted else {}
+    is_weighted = list(VARIANTS).index(variant) % 2
+    weights = {"sample_weight": 1.0 + np.arange(len(X)) % 3} if is_weighted else {}
     ours, theirs = fitted_both(VARIANTS[variant], X, Y, library, **weights)
     methods = ["predict_proba", "predict", "pair_support"]
     if hasattr(ours, "confusion"):
@@ -94,24 +94,16 @@ def test_all_results_are_those_of_numpy(variant, name, weighted, mixed_set):
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
-@pytest.mark.parametrize("variant", ["lpw", "fcm-o", "crossed"])
-def test_single_precision_is_close(variant, name, mixed_set):
-    library, (X, Y, queries) = Library(name, "float32"), mixed_set
-    ours, theirs = fitted_both(VARIANTS[variant], X, Y, library)
-    with dispatched():
-        found = theirs.predict_proba(library(queries))
-    np.testing.assert_allclose(library.numpy(found), ours.predict_proba(queries), atol=1e-4)
-
-
-@pytest.mark.parametrize("variant", ["clr", "fcm-w-pairs-o", "virtual-crossed"])
-def test_the_size_of_chunks_changes_nothing(variant, mixed_set):
-    library, (X, Y, queries) = Library("strict"), mixed_set
-    found = []
-    for megabytes in (1024, 2**-6):
-        with dispatched(), config_context(working_memory=megabytes):
-            clf = clone(VARIANTS[variant]).fit(library(X), library(Y))
-            found.append(library.numpy(clf.predict_proba(library(queries))))
-    np.testing.assert_allclose(*found, rtol=0, atol=1e-11)
+@pytest.mark.parametrize("variant", ["lpw", "fcm-o", "virtual-crossed"])
+def test_precision_and_chunks(variant, name, mixed_set):
+    X, Y, queries = mixed_set
+    for dtype, megabytes, tolerance in (("float32", 1024, 1e-4), ("float64", 2**-6, 1e-11)):
+        library = Library(name, dtype)
+        with config_context(working_memory=megabytes):
+            ours, theirs = fitted_both(VARIANTS[variant], X, Y, library)
+            with dispatched():
+                found = library.numpy(theirs.predict_proba(library(queries)))
+        np.testing.assert_allclose(found, ours.predict_proba(queries), rtol=0, atol=tolerance)
 
 
 def test_several_settings_share_a_fit(mixed_set):
@@ -155,17 +147,6 @@ def test_classes_in_one_dimension(classes, mixed_set):
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("variant", ["clr", "virtual-crossed"])
-def test_a_moved_classifier_predicts_the_same(variant, mixed_set):
-    library, (X, Y, queries) = Library("strict"), mixed_set
-    _, clf = fitted_both(VARIANTS[variant], X, Y, library)
-    with dispatched():
-        expected = library.numpy(clf.predict_proba(library(queries)))
-    moved = moved_to_numpy(clf)
-    np.testing.assert_allclose(moved.predict_proba(queries), expected, rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(moved.predict(queries), (expected > 0.5).astype(int))
-
-
 def test_another_library_or_no_dispatch_is_an_error(mixed_set):
     library, (X, Y, queries) = Library("strict"), mixed_set
     ours, theirs = fitted_both(VARIANTS["fcm"], X, Y, library)
@@ -178,28 +159,28 @@ def test_another_library_or_no_dispatch_is_an_error(mixed_set):
         theirs.predict(queries)
 
 
-@pytest.mark.parametrize("clf", [PairwiseClassifier(LogisticRegression()), QWeightedVoting()])
-def test_what_takes_numpy_only_is_refused(clf, mixed_set):
-    library, (X, Y, _) = Library("strict"), mixed_set
-    with dispatched(), pytest.raises(ValueError, match="fit takes arrays of numpy"):
-        clone(clf).fit(library(X), library(Y))
-
-
-def test_missing_values_are_refused_and_leave_the_old_fit(mixed_set):
+def test_what_takes_numpy_only_is_refused_and_leaves_the_old_fit(mixed_set):
     library, (X, Y, queries) = Library("strict"), mixed_set
-    broken = X.copy()
-    broken[0, 0] = np.nan
+    broken = np.where(np.arange(9) < 1, np.nan, X)
+    clf = CorrectedPairwiseClassifier(RandomSubspaceNB(), random_state=0)
     with dispatched():
-        clf = PairwiseClassifier(RandomSubspaceNB(), random_state=0).fit(library(X), library(Y))
-        before = library.numpy(clf.predict_proba(library(queries)))
-        with pytest.raises(ValueError, match="NaN"):
-            clf.fit(library(broken), library(Y))
+        before = library.numpy(clf.fit(library(X), library(Y)).predict_proba(library(queries)))
+        for other, rows, message in (
+            (PairwiseClassifier(LogisticRegression()), X, "fit takes arrays of numpy"),
+            (QWeightedVoting(), X, "fit takes arrays of numpy"),
+            (clf, broken, "NaN"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                other.fit(library(rows), library(Y))
         after = library.numpy(clf.predict_proba(library(queries)))
+        for method, given in (("explain", [queries]), ("partial_fit", [X, Y])):
+            with pytest.raises(ValueError, match=f"{method} takes arrays of numpy"):
+                getattr(clf, method)(*map(library, given))
     np.testing.assert_array_equal(before, after)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", ["emotions", "flags", "flare2", "haloarcula", "birds"])
+@pytest.mark.parametrize("name", ["emotions", "flare2", "birds"])
 def test_real_sets(name, dtype, shared):
     """Predictions differ where a score is at the threshold, up to rounding, and nowhere else."""
     library, tolerance = Library("strict", dtype), 1e-9 if dtype == "float64" else 1e-4
@@ -228,14 +209,3 @@ def test_model_files_hold_arrays_of_numpy(clf, mixed_set, tmp_path):
     save_model(fitted, tmp_path / "a.model")
     found = load_model(tmp_path / "a.model").predict_proba(queries)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
-
-
-def test_methods_for_numpy_only_are_refused(mixed_set):
-    library, (X, Y, queries) = Library("strict"), mixed_set
-    _, clf = fitted_both(VARIANTS["fcm"], X, Y, library)
-    with dispatched():
-        for method, given in (("explain", [queries]), ("partial_fit", [X, Y])):
-            with pytest.raises(ValueError, match=f"{method} takes arrays of numpy"):
-                getattr(clf, method)(*map(library, given))
-    with pytest.raises(ValueError, match="fitted on arrays of numpy"):
-        moved_to_numpy(clf).explain(queries)
