@@ -10,7 +10,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend.baselines import BinaryRelevance, MLkNN
-from pairmend.pairwise import PairwisePerceptrons
 from public_classifiers import CLASSIFIERS, ONE_DIMENSIONAL, made
 
 every = pytest.mark.parametrize("name", CLASSIFIERS)
