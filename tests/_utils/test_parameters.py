@@ -126,9 +126,9 @@ def test_parameters_of_prediction_are_checked_at_prediction(name, parameter, val
 # Other valid values of all parameters that need a new fit, nested ones by their last name.
 AT_FIT = {
     "C": 7.0, "average": True, "beta": 5.0, "calibration_label": [True, False],
-    "categorical": None, "class_weight": "balanced", "cv": KFold(3), "decay": 0.5,
+    "categorical": None, "cv": KFold(3), "decay": 0.5,
     "dtype": "float32", "estimator": [SVC(), Perceptron(), GaussianNB()], "fit_intercept": False,
-    "guard": False, "max_landmarks": 10, "k": 2, "max_iter": 3, "max_samples": 0.3,
+    "max_landmarks": 10, "k": 2, "max_iter": 3, "max_samples": 0.3,
     "metric": "manhattan", "n_chains": 3, "n_jobs": 2, "n_models": 3, "n_neighbors": 3,
     "n_subspaces": 3, "neighbourhood": GlobalNeighbourhood(), "random_state": 7,
     "reference": "crisp", "s": 3.0, "scale": [None, "range"], "scaling": "log_odds",
