@@ -29,7 +29,6 @@ _PLAIN_CELL = r"[0-9]{1,9}+ [-+.0-9Ee]++"
 _PLAIN_SPARSE = re.compile(
     rf"(?:\{{(?:{_PLAIN_CELL}(?:,{_PLAIN_CELL})*+)?\}}\n)*+".encode(), re.DOTALL
 )
-_PLAIN = b"0123456789.,-+Ee\n"
 _EXACT_DIGITS = 15
 _POWERS_OF_TEN = 10.0 ** np.arange(_EXACT_DIGITS + 1)
 _OF_INTEGERS = b"0123456789.,-\n"
@@ -83,7 +82,8 @@ class Rows:
             self._is_sparse = first[1].startswith("{")
         block = None
         if self._is_plain and text.isascii():
-            data = text.strip("\n").replace(", ", ",").encode() + b"\n"
+            bare = text.strip("\n")
+            data = (bare.replace(", ", ",") if " " in bare else bare).encode() + b"\n"
             block = self._plain_sparse(data) if self._is_sparse else self._plain_dense(data)
         columns, values, counts = block or self._cell_by_cell(number, text)
         self.count.add(2 * len(values) + len(counts) if self._is_sparse else len(values))
@@ -113,7 +113,7 @@ class Rows:
         """Parse lines of plain numbers between commas; return None for other lines."""
         n_columns = len(self.attributes)
         is_long = len(data) > _LONG and data.count(b",") > data.count(b"\n") * n_columns
-        if is_long or data.translate(None, _PLAIN):
+        if is_long:
             return None
         values, ends, lengths = _numbers(data)
         is_newline = np.frombuffer(data, dtype=np.uint8) == ord("\n")
@@ -294,6 +294,10 @@ def _numbers(data: bytes) -> tuple[FloatArray, IntArray, IntArray]:
     A number of at most 15 digits is an integer divided by a power of ten, both exact in double
     precision, so the division gives the same float as parsing it would, and sooner.
     """
+    exponents = data.translate(None, _OF_INTEGERS)
+    if exponents.translate(None, b"+eE"):
+        nothing = np.empty(0, dtype=np.intp)
+        return np.empty(0), nothing, nothing
     characters = np.frombuffer(data, dtype=np.uint8)
     is_end = (characters == ord(",")) | (characters == ord("\n"))
     ends = np.flatnonzero(is_end)
@@ -302,17 +306,18 @@ def _numbers(data: bytes) -> tuple[FloatArray, IntArray, IntArray]:
     with_dot, with_sign = number_of[dots], number_of[signs]
     lengths = np.diff(ends, prepend=-1) - 1
     digits = lengths.copy()
-    np.subtract.at(digits, np.concatenate([with_dot, with_sign]), 1)
+    digits[with_dot] -= 1
+    digits[with_sign] -= 1
     if digits.min(initial=1) < 1:
         return np.empty(0), ends, lengths
-    is_plain = lengths.max(initial=0) <= _EXACT_DIGITS and not data.translate(None, _OF_INTEGERS)
-    data = data[:-1].translate(_AS_COMMAS)
+    is_plain = lengths.max(initial=0) <= _EXACT_DIGITS and not exponents
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # what numpy < 2.4 has for an error
         try:
             if not is_plain or (np.diff(with_dot) == 0).any():
-                return np.fromstring(data, sep=","), ends, lengths
-            integers = np.fromstring(data.translate(None, b"."), dtype=np.int64, sep=",")
+                return np.fromstring(data[:-1].translate(_AS_COMMAS), sep=","), ends, lengths
+            digits_only = data[:-1].translate(_AS_COMMAS, b".")
+            integers = np.fromstring(digits_only, dtype=np.int64, sep=",")
         except (DeprecationWarning, ValueError):
             return np.empty(0), ends, lengths
     decimals = np.zeros(len(ends), dtype=np.intp)
