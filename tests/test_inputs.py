@@ -216,8 +216,8 @@ def alternate(t, m):
         (lambda t, m: alternate(t, m).astype(np.float16), None),
         (lambda t, m: alternate(t, m).tolist(), None),
         (lambda t, m: np.ones((t, m - 1)), r"shape \(80, 31\); expected \(80, 32\)"),
-        (lambda t, m: np.full((t, m), np.nan), "negative or not finite"),
-        (lambda t, m: -np.ones((t, m)), "negative or not finite"),
+        (lambda t, m: np.full((t, m), np.nan), "finite and not negative"),
+        (lambda t, m: -np.ones((t, m)), "finite and not negative"),
     ],
 )
 def test_weights_of_a_custom_neighbourhood(make, message, small_set):

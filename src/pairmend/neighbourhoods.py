@@ -389,19 +389,13 @@ def checked_weights(neighbourhood: Any, X: MatrixLike, n_rows: int, xp: Any = np
     weights = neighbourhood.weights(X)
     weights = weights.toarray() if sparse.issparse(weights) else xp.asarray(weights)
     shape = (count_rows(X), n_rows)
-    if weights.shape != shape:
+    if weights.shape != shape or not (xp.min(weights) >= 0 and xp.max(weights) < np.inf):
         raise ValueError(
             f"{type(neighbourhood).__name__} gave weights of shape {tuple(weights.shape)}; "
-            f"expected {shape}, a weight for each row and validation row."
+            f"expected {shape}, all of them finite and not negative. Are there features with "
+            "values too large to be squared?"
         )
-    if xp is np:
-        weights = weights.astype(np.float64, copy=False)
-    if not (xp.min(weights) >= 0 and xp.max(weights) < np.inf):
-        raise ValueError(
-            f"{type(neighbourhood).__name__} gave weights that are negative or not "
-            "finite. Are there features with values too large to be squared?"
-        )
-    return weights
+    return weights.astype(np.float64, copy=False) if xp is np else weights
 
 
 def _functions(points: Matrix) -> Any:
