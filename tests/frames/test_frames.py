@@ -320,7 +320,7 @@ def test_rare_categories_share_a_code():
     np.testing.assert_array_equal(codes, [0, 100, 100, 100, np.nan])
     y = np.arange(len(values)) % 2
     clf = RandomSubspaceNB(1, 1.0).fit(pd.DataFrame({"x": values}), y)
-    assert clf.value_log_prob_.shape == (2, MAX_CATEGORIES + 1)
+    assert clf.feature_statistics_.values.shape == (MAX_CATEGORIES + 1,)
 
 
 def test_texts_with_common_words_are_near():

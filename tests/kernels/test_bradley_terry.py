@@ -46,17 +46,6 @@ def test_strengths_maximise_the_likelihood_locally(comparisons):
             )
 
 
-def test_strengths_are_recovered_from_exact_probabilities():
-    # Probabilities computed from given strengths, without noise, and almost no prior.
-    a, factor = np.array([0.3, 1.0, 4.0]), 1.7
-    wins_or_ties = 1 - a[np.newaxis, :] / (a[np.newaxis, :] + factor * a[:, np.newaxis])
-    strengths, factors = bradley_terry(
-        wins_or_ties[np.newaxis], (a / (1 + a))[np.newaxis], prior=1e-9
-    )
-    np.testing.assert_allclose(strengths[0], a, rtol=1e-6)
-    assert factors[0] == pytest.approx(factor, rel=1e-6)
-
-
 def test_rows_are_independent_and_label_order_does_not_matter(rng):
     wins_or_ties, against_virtual = rng.rand(20, 4, 4) ** 3, rng.rand(20, 4)
     strengths, _ = bradley_terry(wins_or_ties, against_virtual, prior=0.05)

@@ -17,7 +17,6 @@ from pairmend import (
     GaussianNeighbourhood,
     RandomSubspaceNB,
 )
-from pairmend.model_selection import given_split
 from pairmend.persistence import load_model, save_model
 
 BASE = RandomSubspaceNB(5, 0.5)
@@ -237,15 +236,6 @@ def test_a_saved_stream_goes_on(rows, tmp_path):
     save_model(clf, tmp_path / "model", updates=True)
     loaded = load_model(tmp_path / "model").estimator.partial_fit(X[60:], Y[60:])
     assert_same(loaded, clf.partial_fit(X[60:], Y[60:]), X, atol=0)
-
-
-def test_given_splits():
-    for bad in (
-        ([0], [0]), ([0], []), ([0, 0], [1]), ([0], [4]), ([-1], [0]), ([0.5], [1]),
-        ([0], [1], [2]),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match="A split is a pair of arrays.* from 0 to 3"):
-            given_split(bad, 4)
 
 
 def test_a_given_split_is_used(small_set):

@@ -7,7 +7,6 @@ neither is a difference from 1.
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 
 import references
 from array_libraries import LIBRARIES, Library, dispatched
@@ -118,24 +117,3 @@ def test_arrays_of_other_libraries(name, dtype, atol, separated_set):
         clf = classifier("beta").fit(library(X), library(Y))
         found = library.numpy(clf.pair_corrected(library(queries)))
     np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
-
-
-def test_incremental_learning(separated_set):
-    X, Y, queries = separated_set
-    clf = clone(classifier("beta")).set_params(validation=0.6)
-    for rows in (slice(0, 50), slice(50, None)):
-        clf.partial_fit(X[rows], Y[rows])
-    again = clone(clf).set_params(validation=(clf.train_indices_, clf.validation_indices_))
-    again.fit(X, Y, feature_statistics=clf.learner_.feature_statistics_)
-    np.testing.assert_allclose(
-        clf.pair_corrected(queries), again.pair_corrected(queries), rtol=0, atol=1e-9
-    )
-
-
-@pytest.mark.parametrize("order", [[2, 1, 0], [1, 2, 0]])
-def test_the_order_of_labels_does_not_matter(order, separated_set):
-    X, Y, queries = separated_set
-    plain, permuted = (
-        classifier("beta").fit(X, y).predict_proba(queries) for y in (Y, Y[:, order])
-    )
-    np.testing.assert_allclose(permuted, plain[:, order], rtol=0, atol=1e-9)

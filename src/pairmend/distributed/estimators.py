@@ -254,7 +254,7 @@ def _fit_pairwise(classifier: Any, rows: Rows) -> Any:
 
 @dataclass(frozen=True)
 class _PairRows:
-    """Some rows in blocks, with the interface of `pairwise.learners.TrainingRows`."""
+    """Some rows in blocks, with the interface of `pairwise.voting.TrainingRows`."""
 
     rows: Rows
     numbers: IntArray

@@ -3,6 +3,10 @@
 Each label against the rest is one problem. The sums of its confusion matrix are products of the
 weights around points with one table of summands, shared by all points. Around validation rows, each
 row is left out of its own sums. Landmarks are points that represent all rows nearest to them.
+
+A table has 3 L + 1 columns: weight of rows with a label times the probability of deciding for it,
+weight times that probability, weight of rows with the label, each for all labels, and weight of
+each row.
 """
 
 from collections.abc import Iterator

@@ -119,7 +119,7 @@ class ValidationRows:
 def columns_of(reference: int, n_references: int, n_labels: int) -> IntArray:
     """Return the columns of confusion sums, (n, 3 * n_labels + 1), for one of several references.
 
-    Each reference has two columns for each label, see `kernels.local_sums.tabulate`. The others
+    Each reference has two columns for each label, see `kernels.local_sums`. The others
     do not depend on the reference and come last, once.
     """
     own = np.arange(2 * n_labels * reference, 2 * n_labels * (reference + 1))

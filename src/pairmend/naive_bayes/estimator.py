@@ -79,9 +79,6 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
     mean_, scale_ : ndarray of shape (n_classes, n_features)
         Mean and standard deviation of the numeric features in each class; NaN for categorical
         ones.
-    value_log_prob_ : ndarray of shape (n_classes, n_values)
-        Log of the smoothed frequencies of the categorical features' values, in the order of
-        ``feature_statistics_.values``.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -477,7 +474,6 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         self.classes_, self.feature_statistics_ = np.asarray(classes), design.feature_statistics
         self.class_log_prior_ = np.log((sums.mass + 1) / (sums.mass.sum() + len(sums.mass)))
         self.mean_, self.scale_ = terms.gaussians(design)
-        self.value_log_prob_ = terms.value_log_prob(design)
         if terms.usable is not None:  # a numeric feature without values in a class is ignored
             terms = terms.where(np.tile(terms.usable.all(axis=0), (len(classes), 1)), design)
         self._design = design

@@ -366,14 +366,6 @@ class Terms:
         scale[:, numeric] = 1 / np.sqrt(-2 * by_square) / design.unit
         return mean, scale
 
-    def value_log_prob(self, design: Design) -> FloatArray:
-        """Return log-probabilities of the values of categorical features, (n_classes, n_values)."""
-        sizes = np.diff(design.feature_statistics.offsets)
-        log_prob = np.repeat(self.base, sizes, axis=1)
-        shown = design.value_column >= 0
-        log_prob[:, shown] += self.weights[:, design.value_column[shown]]
-        return log_prob
-
 
 def _count_values(
     counts: FloatArray, mass: FloatArray, design: Design, weights: FloatArray, base: FloatArray
@@ -603,7 +595,7 @@ def mean_logistic(against: FloatArray) -> FloatArray:
 
 
 def folded_mean_logistic(against: FloatArray) -> FloatArray:
-    """Return the same mean and its complement as one number, see :mod:`pairmend.kernels.folding`.
+    """Return the same mean and its complement as one number, see :mod:`pairmend.kernels.rrc`.
 
     The probability that is smaller in the first of n summands is averaged. Its complement is then
     at least 1 / (2 n), and keeps its digits. `against` is overwritten.

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import config_context
@@ -34,22 +34,21 @@ def by_loops(X, Y, weights, n_iter, virtual, intercept):
     return np.array(found)
 
 
-@given(st.data())
-def test_equals_the_loops(data):
-    rng = np.random.RandomState(data.draw(st.integers(0, 10**6)))
-    n, d, n_labels = (data.draw(st.integers(1, high)) for high in (12, 4, 4))
-    virtual, intercept = data.draw(st.booleans()), data.draw(st.booleans())
-    n_labels += not virtual
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.booleans(), st.booleans(), st.integers(1, 3))
+def test_equals_the_loops(seed, virtual, intercept, n_iter):
+    rng = np.random.RandomState(seed)
+    n, d, n_labels = rng.randint(1, 13), rng.randint(1, 5), rng.randint(1, 5) + (not virtual)
     # Small whole numbers: margins of exactly 0 occur, and nothing is rounded.
     X = rng.randint(-2, 3, size=(n, d)).astype(float)
     Y = (rng.rand(n, n_labels) < rng.choice([0, 0.4, 1], size=n_labels)).astype(int)
     weights = rng.randint(1, 3, size=n).astype(float)
-    n_iter = data.draw(st.integers(1, 3))
     expected = by_loops(X, Y, weights, n_iter, virtual, intercept)
+    clf = PairwisePerceptrons(
+        calibration_label=virtual, max_iter=n_iter, shuffle=False, fit_intercept=intercept
+    )
     for rows in (X, sparse.csr_array(X)):
-        clf = PairwisePerceptrons(
-            calibration_label=virtual, max_iter=n_iter, shuffle=False, fit_intercept=intercept
-        ).fit(rows, Y, sample_weight=weights)
+        clf.fit(rows, Y, sample_weight=weights)
         np.testing.assert_array_equal(clf.coef_, expected[:, :-1])
         np.testing.assert_array_equal(clf.intercept_, expected[:, -1])
         assert clf.n_iter_ <= n_iter
