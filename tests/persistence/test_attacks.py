@@ -211,13 +211,12 @@ def test_methods_are_not_replaced(path, name):
         (FunctionTransformer(eval), "builtins.eval"),
         (functools.partial(os.system, "true"), "functools.partial"),
         (operator.methodcaller("predict", 1), "operator.methodcaller"),
-        (LogisticRegression().fit, "LogisticRegression"),
-        (main, "pairmend.cli.main"),
+        (LogisticRegression().fit, "LogisticRegression"), (main, "pairmend.cli.main"),
         (odd_classifiers.Failing(), "odd_classifiers.Failing"),
         ({"a": [(odd_classifiers.Failing,)]}, "odd_classifiers.Failing"),
         (MultiLabelData, "MultiLabelData"),
     ],
-)
+)  # fmt: skip
 def test_untrusted_types_are_named_in_the_error(path, thing, name):
     manifest, _ = model_forgeries.read_parts(path)
     model_forgeries.write_parts(path, manifest, model_forgeries.members_of(thing))
@@ -311,30 +310,23 @@ def forged_csr(**parts):
 
 N_CELLS = sparse.csr_array(Y).nnz
 EMPTY = np.zeros(0, dtype=np.int32)
+FAR = np.r_[0, 10**8, np.zeros(39)].astype(np.int32)
 
 
 @pytest.mark.parametrize(
     "parts",
     [
-        {"indices": np.full(N_CELLS, 10**8, dtype=np.int32)},
-        {"indices": np.full(N_CELLS, -(10**8), dtype=np.int32)},
-        {"indices": np.full(N_CELLS, 1e8)},
-        {"indices": np.full(N_CELLS, np.nan)},
+        *({"indices": np.full(N_CELLS, place, np.int32)} for place in (10**8, -(10**8))),
+        *({"indices": np.full(N_CELLS, place)} for place in (1e8, np.nan)),
         {"indptr": np.full(41, 10**8, dtype=np.int32)},
-        {"indptr": np.r_[0, 10**8, np.zeros(39)].astype(np.int32)},
-        {"indptr": np.r_[0, 10**8, np.zeros(39)].astype(np.int32), "indices": EMPTY, "data": EMPTY},
+        {"indptr": FAR}, {"indptr": FAR, "indices": EMPTY, "data": EMPTY},
         {"indptr": np.zeros(10, dtype=np.int32)},
         {"indptr": np.r_[-5, np.full(40, N_CELLS)].astype(np.int32)},
-        {"data": np.zeros(3)},
-        {"data": np.full(N_CELLS, "x")},
-        {"shape": np.array([10**9, 2])},
-        {"shape": np.array([40, -2])},
-        {"shape": np.array([40, 2**60])},
-        {"shape": np.array([40, 2, 2])},
-        {"format": np.array(b"bsr")},
-        {"format": np.array(b"dia")},
+        {"data": np.zeros(3)}, {"data": np.full(N_CELLS, "x")},
+        *({"shape": np.array(s)} for s in ([10**9, 2], [40, -2], [40, 2**60], [40, 2, 2])),
+        *({"format": np.array(name)} for name in (b"bsr", b"dia")),
     ],
-)
+)  # fmt: skip
 def test_sparse_arrays_are_checked_in_full(neighbours, parts):
     names = model_forgeries.read_parts(neighbours)[1]
     name = next(name for name in names if name.endswith(".npz"))
@@ -508,15 +500,11 @@ def test_unsupported_compression_is_an_error(path, kind):
     assert "unknown compression" in load_error(rewrite(path, archive=kind))
 
 
-def forged_reference(root):
-    put(root, "x", {"__id__": root["__id__"]})
-
-
 @pytest.mark.parametrize(
     "change",
     [
         lambda root: root | {"protocol": 0},
-        forged_reference,
+        lambda root: put(root, "x", {"__id__": root["__id__"]}),
         *(
             lambda root, text=text: put(root, "x", {**node_of("x"), "content": text})
             for text in ("[" * 100_000, "[1, 2]", '{"a": 1}', "1" * 10_000)

@@ -16,17 +16,9 @@ import pandas as pd
 import pytest
 import sklearn
 from scipy import sparse
+from sklearn import ensemble
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import (
-    AdaBoostClassifier,
-    BaggingClassifier,
-    ExtraTreesClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-    StackingClassifier,
-    VotingClassifier,
-)
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
@@ -56,9 +48,9 @@ from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.baselines import MLkNN
 from pairmend.persistence import (
     ModelFileError,
-    ModelVersionWarning,
     UntrustedTypesError,
     load_model,
+    save_load,
     save_model,
 )
 from public_classifiers import CLASSIFIERS, ONE_DIMENSIONAL, data_for, made, rows
@@ -94,8 +86,8 @@ def thresholded(rule):
 # Besides every public classifier on an array: other rows, and other parts.
 FURTHER = {
     "floats": (PairwiseClassifier(DecisionTreeClassifier()), lambda X: X.astype("f4")),
-    "forest": (PairwiseClassifier(RandomForestClassifier(3)), np.array),
-    "extra trees": (PairwiseClassifier(ExtraTreesClassifier(3)), wide),
+    "forest": (PairwiseClassifier(ensemble.RandomForestClassifier(3)), np.array),
+    "extra trees": (PairwiseClassifier(ensemble.ExtraTreesClassifier(3)), wide),
     "frame": (PairwiseClassifier(), frame),
     "corrected frame": (corrected(balance="labels"), frame),
     "corrected sparse": (corrected(estimator=LogisticRegression()), wide),
@@ -215,10 +207,10 @@ FOREIGN = [
     (CalibratedClassifierCV(GaussianNB(), cv=2), X),
     (CalibratedClassifierCV(GaussianNB(), cv=2, method="isotonic"), X),
     (MLPClassifier((3,), max_iter=3), X),
-    (AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=2), X),
-    (BaggingClassifier(DecisionTreeClassifier(max_depth=2), 2), X),
-    (VotingClassifier([("a", GaussianNB()), ("b", RidgeClassifier())]), X),
-    (StackingClassifier([("a", GaussianNB()), ("b", RidgeClassifier())], cv=2), X),
+    (ensemble.AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=2), X),
+    (ensemble.BaggingClassifier(DecisionTreeClassifier(max_depth=2), 2), X),
+    (ensemble.VotingClassifier([("a", GaussianNB()), ("b", RidgeClassifier())]), X),
+    (ensemble.StackingClassifier([("a", GaussianNB()), ("b", RidgeClassifier())], cv=2), X),
     (GridSearchCV(LogisticRegression(), {"C": [1, 2]}, cv=2), X),
     (OneVsRestClassifier(LogisticRegression()), X),
     (MultiOutputClassifier(GaussianNB()), X),
@@ -245,7 +237,7 @@ def test_estimators_of_scikit_learn_are_saved_and_loaded(tmp_path, classifier, g
 def test_further_types_are_trusted_by_name(tmp_path):
     for base, name in (
         (odd_classifiers.Counting(), "odd_classifiers.Counting"),
-        (HistGradientBoostingClassifier(max_iter=2), "TreePredictor"),
+        (ensemble.HistGradientBoostingClassifier(max_iter=2), "TreePredictor"),
     ):
         model, path = PairwiseClassifier(base).fit(X, Y), tmp_path / "x"
         with pytest.raises(UntrustedTypesError, match=f"{name}.*has not been saved") as caught:
@@ -309,7 +301,6 @@ def test_any_changed_byte_is_detected(path):
     ("change", "message"),
     [
         (lambda whole: whole[:-1], "damaged or changed"),
-        (lambda whole: whole + b"\n", "damaged or changed"),
         (lambda whole: b"", "not a model file"),
         (lambda whole: b"PK\3\4" + whole, "not a model file"),
         (
@@ -326,8 +317,10 @@ def test_damaged_files_and_other_formats_are_errors(path, change, message):
 
 
 def test_other_versions_give_a_warning(path, monkeypatch):
-    monkeypatch.setitem(pairmend.persistence.save_load.VERSIONS, "scikit-learn", "1.2.3")
-    with pytest.warns(ModelVersionWarning, match=r"saved with scikit-learn .* \(here 1.2.3\)"):
+    monkeypatch.setitem(save_load.VERSIONS, "scikit-learn", "1.2.3")
+    with pytest.warns(
+        save_load.ModelVersionWarning, match=r"saved with scikit-learn .* \(here 1.2.3\)"
+    ):
         load_model(path)
 
 
