@@ -61,10 +61,6 @@ Blocks = Iterator[tuple[slice, FloatArray]]
 """Blocks of pairs by their first labels, each with an array (rows, pairs of the block, ...)."""
 Split = tuple[IntArray, IntArray, list[tuple[IntArray, IntArray]]]
 """Training rows, validation rows, and folds of the validation rows (none without cross-fitting)."""
-OTHER_ARRAYS = (
-    "Pass arrays of numpy. PairwiseClassifier, CorrectedPairwiseClassifier and "
-    "CalibratedLabelRanking take arrays of any library with RandomSubspaceNB."
-)
 
 
 @dataclass(frozen=True)
@@ -198,7 +194,7 @@ class LearnerClassifier(MultiLabelClassifier):
         if self.needs_probabilities:
             check_base_classifier(base)
         if not (self.takes_arrays and type(base) is RandomSubspaceNB):
-            arrays.refuse_arrays(X, f"{type(self).__name__}.fit", OTHER_ARRAYS)
+            arrays.refuse_arrays(X, f"{type(self).__name__}.fit")
         if (namespace := foreign_namespace(X)) is not None:
             arrays.warn_of_n_jobs(self, namespace)
             X, y = check_device_rows(X, namespace, self), arrays.as_numpy(y)

@@ -20,7 +20,7 @@ from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.pairs import LabelRows, ValidationDecisions, pairs_between
 from pairmend.kernels.rrc import decide, fold
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.naive_bayes.features import MAX_DISTANCE, Design, DistinctValues, FeatureStatistics
+from pairmend.naive_bayes.features import MAX_DISTANCE, Design, DistinctValues
 from pairmend.naive_bayes.likelihood import SMALLEST
 from pairmend.pairwise.learners import PairLearner
 
@@ -169,11 +169,6 @@ class DevicePairLearner(PairLearner):
         moved.values = convert(self.values)
         vars(moved).pop("_tables", None)
         return moved
-
-    @property
-    def feature_statistics_(self) -> FeatureStatistics:
-        """Kinds, values, floors and subspaces of the features."""
-        return self.design.feature_statistics
 
     @property
     def namespace(self) -> Namespace:
