@@ -82,9 +82,7 @@ CASES = [
     text("commas.csv", PLAIN),
     text("semicolons.csv", PLAIN.replace(",", ";")),
     text("tabs.tsv", PLAIN.replace(",", "\t")),
-    text("tabs.txt", PLAIN.replace(",", "\t")),
     text("pipes.csv", PLAIN.replace(",", "|")),
-    text("pipes.txt", PLAIN.replace(",", "|")),
     text(
         "stated_delimiter.csv",
         "sep=;\n" + PLAIN.replace(",", ";"),
@@ -114,13 +112,11 @@ CASES = [
     # line ends, empty lines, compression
     text("windows_lines.csv", PLAIN.replace("\n", "\r\n")),
     text("mac_lines.csv", PLAIN.replace("\n", "\r")),
-    text("no_last_newline.csv", PLAIN.rstrip()),
     text("empty_lines.csv", "\n\n" + PLAIN.replace("\n", "\n\n")),
     text("empty_rows.csv", PLAIN + ",,\n,,\n", note="2 rows without any value are left out"),
     text("spaces_around.csv", PLAIN.replace(",", " , ")),
     Case("packed.csv.gz", gzip.compress(PLAIN.encode())),
     Case("packed.csv", gzip.compress(PLAIN.encode()), error="does its suffix fit its content"),
-    text("mixed_lines.csv", PLAIN.replace("\n", "\r\n", 2)),
     text("trailing_commas_in_rows.csv", PLAIN.replace("\n", ",\n").replace("sun,\n", "sun\n")),
     text("spaces_before_quotes.csv", PLAIN.replace("0.5,1", '0.5, "1"')),
     text(
@@ -142,13 +138,8 @@ CASES = [
     text("two_marks.csv", "\ufeff\ufeff" + PLAIN),
     text("mark.csv", PLAIN.replace("size", "größe"), "utf-8-sig", features=("größe",)),
     text("latin.csv", PLAIN.replace("size", "größe"), "latin-1", features=("größe",), note=CP1252),
-    text(
-        "euro.csv", PLAIN.replace("size", "größe €"), "cp1252", features=("größe €",), note=CP1252
-    ),
     text("utf_16.csv", PLAIN.replace("size", "größe"), "utf-16", features=("größe",)),
-    text("utf_16_tabs.txt", PLAIN.replace(",", "\t"), "utf-16"),
     text("utf_16_le.csv", PLAIN, "utf-16-le", error="--encoding NAME, .* such as utf_16_le"),
-    text("utf_16_be.csv", PLAIN, "utf-16-be", error="--encoding NAME, .* such as utf_16_be"),
     text("utf_16_given.csv", PLAIN, "utf-16-be", options={"encoding": "utf-16-be"}),
     text(
         "czech.csv",
@@ -184,7 +175,6 @@ CASES = [
         "red,yes,no\nblue,no,yes\nred,yes,yes\nblue,no,no\n",
         error="may hold names of columns or data",
     ),
-    text("years.csv", PLAIN.replace("size", "2001"), error="may hold names of columns or data"),
     text(
         "years_given.csv",
         PLAIN.replace("size", "2001"),
@@ -218,28 +208,16 @@ CASES = [
     ),
     # label spellings
     labels("ja_nein.csv", "ja", "nein"),
-    labels("wahr_falsch.csv", "WAHR", "FALSCH"),
-    labels("oui_non.csv", "oui", "non"),
     labels("sí_no.csv", "sí", "no"),
-    labels("on_off.csv", "on", "off"),
     labels("check_marks.csv", "✓", "✗"),
-    labels("check_empty.csv", "✓", "", note=EMPTY_CELLS),
     labels("constant.csv", "1", "1", Y=[[1, 1]] * 4),
     labels("one_two.csv", "1", "2", error="is '2' in row 1. Write 0 and 1, yes and no"),
     labels("true_false.csv", "True", "False"),
-    labels("true_false_upper.csv", "TRUE", "FALSE"),
-    labels("t_f.csv", "t", "f"),
     labels("yes_no.csv", "Yes", "No"),
-    labels("y_n.csv", "Y", "N"),
-    labels("quoted_numbers.csv", '"1"', '"0"'),
-    labels("floats.csv", "1.0", "0.0"),
     labels("signs.csv", "+", "-"),
     labels("x_empty.csv", "x", "", note=EMPTY_CELLS),
-    labels("one_empty.csv", "1", "", note=EMPTY_CELLS),
-    labels("yes_empty.csv", "yes", " ", note=EMPTY_CELLS),
     labels("minus_one.csv", "1", "-1", error="is '-1' in row 1. Write 0 and 1"),
     labels("unknown.csv", "1", "NA", error="is .NA. in row 1. Write 0 and 1"),
-    labels("counts.csv", "3", "0", error="label 'sea' must be 0 or 1, but is '3' in row 0"),
     text(
         "some_missing.csv",
         PLAIN.replace("1.25,0", "1.25,"),
@@ -269,20 +247,11 @@ CASES = [
         Y=[[1, 0], [0, 1], [1, 0], [0, 0]],
     ),
     tags(
-        "tags_cases.csv",
-        ["sea", "Sea", "sea;Sea", ""],
-        label_names=("Sea", "sea"),
-        Y=[[0, 1], [1, 0], [1, 1], [0, 0]],
-    ),
-    tags(
         "tags_quoted.csv",
         [c.replace("s", '""s').replace("a", 'a""').replace("n", 'n""') for c in UNCUT],
     ),
     tags("tags_lines.csv", [c.replace(";", "\n") for c in UNCUT]),
-    tags("tags_trailing.csv", [f"{c};" for c in UNCUT]),
     tags("tags_dash.csv", [*UNCUT[:3], "-"]),
-    tags("tags_none_of.csv", [*UNCUT[:3], "none"]),
-    tags("tags_nan.csv", [*UNCUT[:3], "NaN"]),
     tags("tags_none.csv", ["", "", "", ""], separator=";", error="column 'genres' has no tags"),
     text(
         "tags_as_label.csv",
@@ -350,17 +319,6 @@ CASES = [
         X=[[2581], [955], [1000], [20]],
     ),
     text(
-        "decimal_points_given.csv",
-        "size,sea,sun\n2.581,1,0\n955,0,1\n1.000,1,1\n20,0,0\n",
-        options={"decimal": "."},
-        X=[[2.581], [955], [1], [20]],
-    ),
-    text(
-        "three_decimals_everywhere.csv",
-        "size,sea,sun\n2.581,1,0\n955.000,0,1\n1.000,1,1\n20.125,0,0\n",
-        X=[[2.581], [955], [1], [20.125]],
-    ),
-    text(
         "other_notation_given.csv",
         PLAIN,
         options={"decimal": ","},
@@ -407,17 +365,6 @@ CASES = [
         X=[[1.5, 0.5], [20, 1.25], [2.5, 2], [3.5, 3.5]],
     ),
     text(
-        "one_point_of_thousands.csv",
-        "size;sea;sun\n1.500;1;0\n20;0;1\n;1;1\n3.500;0;0\n",
-        X=[[1.5], [20], [np.nan], [3.5]],
-    ),
-    text(
-        "versions.csv",
-        "size;sea;sun\n" + "1.2.3;1;0\n1.2.4;0;1\n1.2.3;1;1\n1.2.4;0;0\n",
-        categories={0: ("1.2.3", "1.2.4")},
-        X=[[0], [1], [0], [1]],
-    ),
-    text(
         "true_and_false_features.csv",
         "size,sea,sun\nTrue,1,0\nFalse,0,1\n,1,1\nTrue,0,0\n",
         categories={0: ("False", "True")},
@@ -428,12 +375,6 @@ CASES = [
         "size,sea,sun\n501,1,0\n20099,0,1\n1.5,1,1\n00501,0,0\n",
         categories={0: ("00501", "1.5", "20099", "501")},
         X=[[3], [2], [1], [0]],
-    ),
-    text(
-        "postal_codes.csv",
-        "size,sea,sun\n01234,1,0\n20099,0,1\n01234,1,1\n20099,0,0\n",
-        categories={0: ("01234", "20099")},
-        X=[[0], [1], [0], [1]],
     ),
     text("zeros_before_points.csv", PLAIN.replace("0.5", "00.5")),
     # broken
@@ -460,7 +401,6 @@ CASES = [
         b"PK\x03\x04rest",
         error="last 2 of 1 column",
     ),
-    Case("old_workbook.csv", b"\xd0\xcf\x11\xe0rest", error="not a text in UTF-8"),
     Case(
         "old.xls",
         b"\xd0\xcf\x11\xe0rest",
@@ -485,13 +425,6 @@ CASES = [
 ]
 
 
-@pytest.fixture(params=CASES, ids=lambda case: case.name)
-def case(request, tmp_path):
-    path = tmp_path / request.param.name
-    path.write_bytes(request.param.content)
-    return path, request.param
-
-
 def check(path, case):
     with warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always")
@@ -514,12 +447,23 @@ def check(path, case):
         assert any(re.search(case.note, note) for note in notes)
 
 
-def test_awkward_file(case):
-    check(*case)
+def written(folder, case):
+    path = folder / case.name
+    path.write_bytes(case.content)
+    return path
 
 
-def test_awkward_file_on_the_command_line(case, capsys):
-    path, expected = case
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_awkward_file(tmp_path, case):
+    check(written(tmp_path, case), case)
+
+
+WITH_OPTIONS = [case for case in CASES if case.options or case.note]
+
+
+@pytest.mark.parametrize("expected", WITH_OPTIONS, ids=lambda case: case.name)
+def test_awkward_file_on_the_command_line(tmp_path, expected, capsys):
+    path = written(tmp_path, expected)
     words = ["datasets", "describe", str(path), "--json", "-"]
     if isinstance(expected.labels, int):
         words += ["--labels", str(expected.labels)]
@@ -534,7 +478,7 @@ def test_awkward_file_on_the_command_line(case, capsys):
         assert str(path) in notes
         return
     assert status == 0
-    assert [each["name"] for each in json.loads(printed)["labels"]] == list(expected.label_names)
+    assert [each["label"] for each in json.loads(printed)["labels"]] == list(expected.label_names)
     if expected.note is not None:
         assert "note: " in notes
 
