@@ -31,7 +31,7 @@ def test_sets_of_the_catalogue_are_listed_and_described(run):
     out = run("datasets", "info", "Yeast").out
     assert "2417" in out
     assert "yeast.arff" in out
-    assert "did you mean 'yeast'" in run("datasets", "info", "yaest").err
+    assert "no set is named 'yaest'" in run("datasets", "info", "yaest").err
 
 
 def test_files_are_described_as_tables_and_as_a_page(run):

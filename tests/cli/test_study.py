@@ -168,7 +168,7 @@ def test_missing_sets_of_the_paper_are_listed_and_those_of_a_folder_found(
     ("words", "message"),
     [
         (["--algorithms", "XYZ"], "the study has no algorithm 'XYZ'; it has LPW, FCM"),
-        (["--sets", "yest"], "did you mean 'yeast'"),
+        (["--sets", "yest"], "'yest'"),
         (["nowhere.toml"], "nowhere.toml"),
         (["--data", "nowhere"], "nowhere"),
     ],
