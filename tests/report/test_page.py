@@ -118,7 +118,7 @@ def test_sections_and_tables_of_a_study_of_the_paper(page_of):
     tables = [name.removeprefix("rows-") for name in page.all("table", "id")]
     assert tables == [
         "verdicts", "ranks", "friedman", "wilcoxon", "pairs", "bayesian-sets", "bayesian-folds",
-        "results", "spread", "conclusions", "distances", "published",
+        "results", "spread", "paper-tests", "distances", "published",
         "characteristics", "spearman", "costs", "failures", "runs", "warnings",
         "algorithms", "sources",
     ]  # fmt: skip

@@ -98,7 +98,6 @@ def _draw_co_occurrence(figure: Any, ax: Any, names: list[str], together: Any) -
     name_rows(ax, names)
     slanted: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     ax.set_xticks(range(len(names)), [short(name) for name in names], **slanted)
-    ax.tick_params(length=0)
     if len(names) <= MOST_NUMBERED:
         for row, column in zip(*np.nonzero(~diagonal), strict=True):
             count = together[row, column]
@@ -107,4 +106,3 @@ def _draw_co_occurrence(figure: Any, ax: Any, names: list[str], together: Any) -
             ax.text(column, row, f"{count:,}", color=colour, **centred)
     bar = figure.colorbar(image, ax=ax, shrink=0.75, format="{x:,.0f}")
     bar.set_label("rows that have both labels")
-    bar.outline.set_visible(False)

@@ -25,11 +25,7 @@ SIZE = 24.0  # of points
 
 @styled
 def plot_explanation(
-    explanation: Explanation,
-    *,
-    n_problems: int = 2,
-    n_labels: int = 12,
-    figure: Any = None,
+    explanation: Explanation, *, n_problems: int = 2, n_labels: int = 12, figure: Any = None
 ) -> Any:
     """Plot an explanation: scores, and the confusion matrices of the most changed problems.
 
@@ -260,7 +256,6 @@ def plot_correction(
             image = ax.scatter(*place, c=values[rows], s=SIZE, marker=marker, **look)
         bar = figure.colorbar(image, ax=ax, location="bottom", shrink=0.9)
         bar.set_label("change of the probability" if title == "change" else "probability")
-        bar.outline.set_visible(False)
         ax.set_title(title)
         ax.set_xlabel(short(names[0]))
     axes[0].set_ylabel(short(names[1]))

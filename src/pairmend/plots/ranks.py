@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairmend.plots.drawing import (
-    INK,
-    add_legend,
-    axes_or_new,
-    new_figure,
-    short,
-    style_of,
-    styled,
-)
+from pairmend.plots.drawing import INK, add_legend, axes_or_new, new_figure, short, style_of, styled
 
 if TYPE_CHECKING:
     import pandas as pd

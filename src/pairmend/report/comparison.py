@@ -7,7 +7,7 @@ approximately). The mean score of each row is 1/2, so a threshold at 1/2 predict
 labels: where P is close to 0, the printed losses are impossible for the method as described.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -47,22 +47,13 @@ The shares of the paper's sets are below 0.10 or above 0.28, except Enron's 0.18
 POSSIBLE, IMPOSSIBLE, GENERATED = "possible", "impossible", "generated set"
 """Plausibility of printed losses: possible for the described method, impossible for it, or of a
 set that the catalogue generates, whose losses cannot be compared."""
-HOLDS, TENDS, FAILS, UNTESTED = "holds", "same direction", "does not hold", "not tested"
-NOT_CONTRADICTED = "not contradicted"
-"""Verdict if neither the paper nor the study finds a difference, which is likely on few sets."""
-
-# Printed, after adjustment, in the paper's tables of Friedman's and Wilcoxon's tests.
-_FRIEDMAN = {"hamming": 0.063, "macro_f1": 0.911, "micro_f1": 0.911, "zero_one": 0.008}
-_PAPER_ALPHA = 0.1
-_BETTER_THAN_LPW = {
-    ("hamming", "FCM"): 0.063, ("zero_one", "FCM"): 0.054, ("zero_one", "FCM-W"): 0.040,
-    ("zero_one", "FCM-O"): 0.054,
-}  # fmt: skip
-_PLACES = {
-    ("macro_f1", "FCM"): "worst",
-    ("micro_f1", "FCM-O"): "best",
-    ("zero_one", "FCM-O"): "best",
+PRINTED_P = {
+    "Friedman": {"hamming": 0.063, "macro_f1": 0.911, "micro_f1": 0.911, "zero_one": 0.008},
+    "FCM": {"hamming": 0.063, "zero_one": 0.054},
+    "FCM-W": {"zero_one": 0.040},
+    "FCM-O": {"zero_one": 0.054},
 }
+"""The paper's adjusted p-values: of Friedman's test, and of Wilcoxon's test of LPW and another."""
 
 
 @dataclass(frozen=True)
@@ -201,62 +192,21 @@ def distances(losses: pd.DataFrame) -> pd.DataFrame:
     return both.groupby(keys, sort=False)["difference"].mean().unstack(sort=False)
 
 
-def conclusions(summary: "Summary", is_complete: bool) -> pd.DataFrame:
-    """Return the paper's conclusions, what the study found, and whether they hold."""
-    has_all = is_complete and set(published.ALGORITHMS) <= set(summary.ranks.columns)
-    rows = list(_conclusions(summary)) if has_all and summary.control is None else []
-    return pd.DataFrame(rows, columns=["the paper found", "here", "verdict"])
-
-
-def _conclusions(summary: "Summary") -> Iterator[tuple[str, str, str]]:
-    ranks, friedman, alpha = summary.ranks, summary.friedman, summary.alpha
-    known = summary.metrics[summary.metrics["name"].isin(published.METRICS)]
-    titles = dict(zip(known["name"], known.index, strict=True))
-    tested = {metric for metric in known.index if summary.is_in_reach(metric)}
-    pairs = summary.pairs
-    few = "too few sets"
-    for (name, algorithm), printed in _BETTER_THAN_LPW.items():
-        if title := titles.get(name):
-            claim = f"{algorithm} is better than LPW in {title} (p = {printed:.3f})"
-            of_both = ranks.loc[title, [algorithm, "LPW"]]
-            here = f"ranks {' and '.join(of_both.map('{:.2f}'.format))}"
-            if title not in tested:
-                yield claim, f"{here}, {few}", UNTESTED
-                continue
-            of_metric = pairs.loc[title]
-            is_first = (algorithm, "LPW") in of_metric.index
-            test = of_metric.loc[(algorithm, "LPW") if is_first else ("LPW", algorithm)]
-            p, effect = test["adjusted p"], test["effect"] if is_first else -test["effect"]
-            verdict = FAILS if effect <= 0 else HOLDS if p < alpha else TENDS
-            yield claim, f"{here}, p = {p:.3f}", verdict
-    for name, printed in _FRIEDMAN.items():
-        if title := titles.get(name):
-            differ = printed < _PAPER_ALPHA
-            words = "differ" if differ else "do not differ significantly"
-            claim = f"the algorithms {words} in {title} (p = {printed:.3f})"
-            if title not in friedman.index:
-                yield claim, few, UNTESTED
-                continue
-            p = friedman.loc[title, "adjusted p"]
-            same = HOLDS if differ else NOT_CONTRADICTED
-            yield claim, f"p = {p:.3f}", same if (p < alpha) == differ else FAILS
-    if title := titles.get("hamming"):
-        claim = f"of the corrected methods only FCM and FCM-O differ, in {title}"
-        if not set(titles.values()) <= tested:
-            yield claim, few, UNTESTED
-        else:
-            found = pairs[(pairs["adjusted p"] < alpha) & ~with_algorithm(pairs, "LPW").to_numpy()]
-            here = "; ".join(f"{a} and {b} in {metric}" for metric, a, b in found.index)
-            only = len(found) == 1 and set(found.index[0]) == {title, "FCM", "FCM-O"}
-            yield claim, here or "none of them differ significantly", HOLDS if only else FAILS
-    for (name, algorithm), place in _PLACES.items():
-        if title := titles.get(name):
-            of_all = ranks.loc[title, list(published.ALGORITHMS)]
-            there = of_all[of_all == (of_all.min() if place == "best" else of_all.max())]
-            verdict = HOLDS if algorithm in there.index else FAILS
-            verdict = verdict if title in friedman.index else UNTESTED
-            here = f"{' and '.join(there.index)} with {there.iloc[0]:.2f}"
-            yield f"{algorithm} has the {place} rank in {title}", here, verdict
+def p_values_beside_published(summary: "Summary") -> pd.DataFrame:
+    """Return the paper's adjusted p-values beside those of the study."""
+    rows = []
+    known = summary.metrics["name"] if summary.is_paper_study else {}
+    titles = {name: title for title, name in known.items()}
+    for test, of_metric in PRINTED_P.items():
+        for title, printed in ((titles.get(name), p) for name, p in of_metric.items()):
+            if test == "Friedman" and title in summary.friedman.index:
+                p = summary.friedman.loc[title, "adjusted p"]
+                rows.append((title, "Friedman", printed, p, ""))
+            elif (title, "LPW", test) in summary.pairs.index:
+                p, effect = summary.pairs.loc[(title, "LPW", test), ["adjusted p", "effect"]]
+                better = "LPW" if effect > 0 else test
+                rows.append((title, f"Wilcoxon, LPW and {test}", printed, p, better))
+    return pd.DataFrame(rows, columns=["metric", "test", "printed p", "adjusted p", "better here"])
 
 
 def _signed(tests: pd.DataFrame, losses: Losses) -> pd.DataFrame:

@@ -45,7 +45,7 @@ class Summary:
     on_sets: pd.DataFrame
     spearman: pd.DataFrame
     published: pd.DataFrame
-    conclusions: pd.DataFrame
+    paper_tests: pd.DataFrame
     costs: pd.DataFrame
     failures: pd.DataFrame
     warnings: pd.DataFrame
@@ -79,7 +79,7 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return verdicts, tests and notes as plain data, for JSON."""
-        names = ("verdicts", "ranks", "friedman", "pairs", "over_sets", "on_sets", "conclusions")
+        names = ("verdicts", "ranks", "friedman", "pairs", "over_sets", "on_sets", "paper_tests")
         tables = {name: getattr(self, name).reset_index() for name in names}
         plain = {name: json.loads(each.to_json(orient="records")) for name, each in tables.items()}
         return {"title": self.title, "alpha": self.alpha, **plain, "notes": list(self.notes)}
@@ -101,9 +101,10 @@ def summarise(record: "StudyRecord") -> Summary:
         algorithm; ``is_paper_study``, whether algorithms and sets are those of the paper; data
         frames of ``metrics``, ``algorithms`` and ``sets``; ``values`` of all folds and ``means``;
         ``ranks``, ``friedman``, ``pairs`` (tests of Wilcoxon and Nemenyi), ``over_sets`` and
-        ``on_sets`` (Bayesian tests), ``spearman``; ``published`` (losses beside the paper's) and
-        ``conclusions``; ``costs``, ``failures``, ``warnings``, ``chosen`` (tuned parameters),
-        ``runs`` and ``settings``; ``verdicts``, a row for each metric. ``notes`` are sentences
+        ``on_sets`` (Bayesian tests), ``spearman``; ``published`` and ``paper_tests`` (losses and
+        p-values beside the paper's); ``costs``, ``failures``, ``warnings``, ``chosen`` (tuned
+        parameters), ``runs`` and ``settings``; ``verdicts``, a row for each metric. ``notes`` are
+        sentences
         about what is missing. ``to_dict`` returns the tests as plain data.
 
     Examples
@@ -155,7 +156,7 @@ def summarise(record: "StudyRecord") -> Summary:
         friedman=comparison.friedman_tests(losses),
         **{name: _stacked(found) for name, found in tables.items()},
         published=comparison.beside_published(complete, sets, metrics["name"]),
-        conclusions=pd.DataFrame(),
+        paper_tests=pd.DataFrame(),
         costs=_costs(tasks, list(given["algorithms"])),
         failures=tasks[tasks["status"] == "failed"],
         warnings=_warnings(tasks),
@@ -168,7 +169,7 @@ def summarise(record: "StudyRecord") -> Summary:
     return replace(
         summary,
         verdicts=_verdicts(summary, several),
-        conclusions=comparison.conclusions(summary, len(several) == len(losses)),
+        paper_tests=comparison.p_values_beside_published(summary),
         notes=tuple(_notes(summary, record, names)),
     )
 

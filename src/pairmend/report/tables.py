@@ -14,7 +14,7 @@ KINDS = {
     **COUNTS,
     **dict.fromkeys(("N", "d", "L", "won", "tied", "lost"), "count"),
     **dict.fromkeys(("difference", "low", "high", "effect", "t", "ρ"), "signed"),
-    **dict.fromkeys(("p", "adjusted p", "Nemenyi p", "Friedman p", "p of F"), "p"),
+    **dict.fromkeys(("p", "adjusted p", "Nemenyi p", "printed p", "p of F"), "p"),
 }
 """Kinds of numbers by the title of their column; others have three digits."""
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠].")

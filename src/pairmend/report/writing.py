@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 MANIFEST = ".written"
 """File in the folders of tables and figures that lists the files of the last report."""
-FILTERED_FROM = 8
-"""Number of rows from which a table has a filter."""
-MOST_ROWS = 1500
-"""Maximum rows of a table on the page; longer tables are only linked."""
 
 
 def write_report(
@@ -92,7 +88,6 @@ def write_report(
 def _page(summary: Summary, verdicts: Table, shown: list[Any], images: dict[str, bytes]) -> str:
     """Return the report as an HTML page."""
     environment = pages.environment("pairmend.report", "a report")
-    environment.globals.update(filtered_from=FILTERED_FROM, most_rows=MOST_ROWS)
     environment.filters["image"] = lambda name: base64.b64encode(images[name]).decode()
     template = environment.get_template("body.html.jinja")
     body = template.render(summary=summary, verdicts=verdicts, sections=shown)
@@ -100,12 +95,14 @@ def _page(summary: Summary, verdicts: Table, shown: list[Any], images: dict[str,
 
 
 def _table_files(tables: Iterable[Table]) -> dict[str, bytes]:
-    files = {}
-    for table in tables:
-        files[f"{table.id}.csv"] = table.to_csv().encode()
-        files[f"{table.id}.md"] = table.to_markdown().encode()
-        files[f"{table.id}.tex"] = table.to_latex().encode()
-    return files
+    """Return the contents of all files of tables."""
+    return {
+        f"{table.id}.{suffix}": text.encode()
+        for table in tables
+        for suffix, text in (
+            ("csv", table.to_csv()), ("md", table.to_markdown()), ("tex", table.to_latex())
+        )
+    }  # fmt: skip
 
 
 @styled
