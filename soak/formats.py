@@ -112,7 +112,7 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 def check_bytes(name: str, data: bytes) -> None:
     """Read an input of the fuzzer: it is read, or refused by a ValueError that names the file."""
     kind = formats()[name]
-    path = Path(_folder().name, f"file{kind.suffix}")
+    path = Path(_folder().name, f"{name}{kind.suffix}")
     path.write_bytes(content_of(name, data))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
