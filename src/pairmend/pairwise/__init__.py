@@ -3,16 +3,16 @@
 Pairwise voting itself and its correction are in :mod:`pairmend`.
 """
 
-from pairmend.pairwise.family.bradley_terry import BradleyTerryClassifier
-from pairmend.pairwise.family.four_classes import FourClassPairsClassifier
-from pairmend.pairwise.family.locally_corrected import (
+from pairmend.pairwise.bradley_terry import BradleyTerryClassifier
+from pairmend.pairwise.four_classes import FourClassPairsClassifier
+from pairmend.pairwise.locally_corrected import (
     CorrectedBinaryRelevance,
     CorrectedMulticlassClassifier,
 )
-from pairmend.pairwise.family.parallel_hyperplanes import ParallelHyperplanesSVM
-from pairmend.pairwise.family.perceptrons import PairwisePerceptrons
-from pairmend.pairwise.family.selective import QWeightedVoting, TwoStageVoting
-from pairmend.pairwise.family.shared_first import SharedFirstClassifier
+from pairmend.pairwise.parallel_hyperplanes import ParallelHyperplanesSVM
+from pairmend.pairwise.perceptrons import PairwisePerceptrons
+from pairmend.pairwise.selective import QWeightedVoting, TwoStageVoting
+from pairmend.pairwise.shared_first import SharedFirstClassifier
 
 __all__ = [
     "BradleyTerryClassifier", "CorrectedBinaryRelevance", "CorrectedMulticlassClassifier",

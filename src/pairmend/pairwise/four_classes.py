@@ -8,7 +8,7 @@ import numpy as np
 from pairmend._utils.sklearn_private import Interval
 from pairmend._utils.typing import BoolArray, FloatArray
 from pairmend.kernels.pairs import round_scores
-from pairmend.pairwise.family.both_labels import BothLabelsProblems
+from pairmend.pairwise.both_labels import BothLabelsProblems
 
 
 class FourClassPairsClassifier(BothLabelsProblems):

@@ -13,7 +13,7 @@ from pairmend._utils.sklearn_private import Interval, StrOptions
 from pairmend._utils.training import relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
 from pairmend.kernels.parallel_hyperplanes import fit_parallel_hyperplanes
-from pairmend.pairwise.family.both_labels import BothLabelsVoting
+from pairmend.pairwise.both_labels import BothLabelsVoting
 from pairmend.pairwise.voting import NumericVoting, TrainingInput, numeric_rows
 
 

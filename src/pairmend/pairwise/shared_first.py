@@ -6,7 +6,7 @@ import numpy as np
 
 from pairmend._utils.typing import BoolArray, FloatArray
 from pairmend.kernels.rrc import vote
-from pairmend.pairwise.family.both_labels import BothLabelsProblems
+from pairmend.pairwise.both_labels import BothLabelsProblems
 
 
 class SharedFirstClassifier(BothLabelsProblems):

@@ -1,1 +1,0 @@
-"""Further pairwise classifiers from the literature."""
