@@ -248,12 +248,16 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"This {type(self).__name__} was fitted on arrays of numpy, and its model cannot "
                 "be moved to another array library. Fit it on arrays of that library."
             )
+
+        def of_any(array: Any) -> Any:  # torch converts no numbers of numpy
+            return convert(np.asarray(array) if isinstance(array, np.generic) else array)
+
         params = self.get_params(deep=False)
         moved: Self = clone(self)
         for name, value in vars(self).items():
             if name not in params:
                 is_kept = name in self._numpy_attributes
-                setattr(moved, name, value if is_kept else convert_arrays(value, convert))
+                setattr(moved, name, value if is_kept else convert_arrays(value, of_any))
         return moved
 
     @property

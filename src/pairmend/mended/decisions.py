@@ -14,7 +14,6 @@ from sklearn.metrics import check_scoring, get_scorer
 from pairmend._utils.classifiers import is_auto
 from pairmend._utils.training import all_equal, fit_with_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
-from pairmend.kernels.pairs import accept
 from pairmend.kernels.threshold import DIGITS
 from pairmend.mended.label_sets import LabelSets, OwnSets
 from pairmend.metrics import LOSSES, WEIGHTED_LOSSES
@@ -168,7 +167,7 @@ class Decision:
         if self.label_sets is not None:
             return self.label_sets.most_likely(by_label)
         if type(self.threshold) is FixedThreshold:  # its checks take longer than one row
-            return accept(proba, self.threshold.value)
+            return (proba > self.threshold.value).astype(np.int64)
         return np.asarray(self.threshold.decide(proba))
 
 
