@@ -28,7 +28,7 @@ from pairmend.kernels.rrc import REFERENCES, vote
 from pairmend.mended.base import base_parts, stack
 from pairmend.mended.corrector import Corrector, LabelCorrector
 from pairmend.mended.decisions import CorrectedProba, Decision
-from pairmend.thresholds import fitted_cuts
+from pairmend.thresholds.rules import fitted_cuts
 
 BELOW_ZERO = float(np.nextafter(0, -1))
 """A threshold that every probability exceeds, 0 included."""

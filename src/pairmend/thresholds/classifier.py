@@ -21,7 +21,7 @@ from pairmend._utils.training import (
 )
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.model_selection import cross_fit, split_rows
-from pairmend.thresholds import CardinalityThreshold, FixedThreshold
+from pairmend.thresholds.rules import CardinalityThreshold, FixedThreshold
 
 
 def _if_estimator_has(method: str) -> Any:
