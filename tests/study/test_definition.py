@@ -114,7 +114,7 @@ def test_the_examples_of_the_documentation_are_valid(page, tmp_path):
         (MINIMAL.replace("[algorithms.A]", '[algorithms."a\\nb"]'), "names of algorithms must"),
         ("sets = []\n" + WITHOUT_SETS, "at least one of its sets"),
         ("sets = 3\n" + WITHOUT_SETS, "sets must be a table, got 3"),
-        (MINIMAL.replace("yeast", "yest"), "did you mean 'yeast'"),
+        (MINIMAL.replace("yeast", "yest"), "no set is named 'yest'; expected one of arts"),
         (MINIMAL.replace('["yeast"]', "{m = {catalogue = 3}}"), "sets.m.catalogue must be a text"),
         (MINIMAL.replace('["yeast"]', "{m = {file = 3}}"), "sets.m.file must be a text, got 3"),
         (MINIMAL.replace('["yeast"]', '{m = {fil = "a"}}'), "unknown keys"),
