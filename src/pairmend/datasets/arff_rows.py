@@ -115,7 +115,7 @@ class Rows:
         is_long = len(data) > _LONG and data.count(b",") > data.count(b"\n") * n_columns
         if is_long:
             return None
-        values, ends, lengths = _numbers(data)
+        values, ends, lengths = parse_numbers(data)
         is_newline = np.frombuffer(data, dtype=np.uint8) == ord("\n")
         n_lines, last = np.count_nonzero(is_newline), ends[n_columns - 1 :: n_columns]
         if len(values) != n_lines * n_columns or not is_newline[last].all():
@@ -135,7 +135,7 @@ class Rows:
         characters = np.frombuffer(data, dtype=np.uint8)
         line_ends, spaces = (np.flatnonzero(characters == ord(sign)) for sign in "\n ")
         counts = np.diff(np.searchsorted(spaces, line_ends), prepend=0)
-        numbers, _, lengths = _numbers(data.replace(b"{}\n", b"").translate(_AS_COMMAS, b"{}"))
+        numbers, _, lengths = parse_numbers(data.replace(b"{}\n", b"").translate(_AS_COMMAS, b"{}"))
         columns, values = numbers[::2].astype(np.int64), numbers[1::2].copy()
         if len(numbers) != 2 * len(spaces) or not self._ascend(columns, counts):
             return None
@@ -286,7 +286,7 @@ def _codes_of_numbers(values: Any) -> FloatArray | None:
     return codes
 
 
-def _numbers(data: bytes) -> tuple[FloatArray, IntArray, IntArray]:
+def parse_numbers(data: bytes) -> tuple[FloatArray, IntArray, IntArray]:
     """Parse numbers, each before a comma or newline; return none if one is no number.
 
     Also return the places of these signs, and the lengths of the numbers.

@@ -14,6 +14,7 @@ import numpy as np
 
 from pairmend._utils.text import counted, is_missing_text
 from pairmend._utils.typing import FloatArray
+from pairmend.datasets.arff_rows import parse_numbers
 from pairmend.datasets.data import MultiLabelData, quoted, set_name
 from pairmend.datasets.labels import ChosenLabels, find_labels
 from pairmend.datasets.limits import CellCount, ReadLimits, ReadWarning
@@ -22,7 +23,7 @@ MISSING = frozenset({"", "?", "NA", "NaN", "nan"})
 """Cells that stand for a missing value in every column but those of labels."""
 _CODE = re.compile(r"[+-]?0\d+", re.ASCII)
 """A whole number with a leading zero, as 00501, is a code."""
-_NOT_PLAIN = re.compile(r"[^-+.0-9eE\s]|^\s*[+-]?0[0-9]+\s*$", re.ASCII | re.MULTILINE)
+_CODES = re.compile(r"\n[+-]?0[0-9]+\n")
 _SPACES = " \u00a0\u202f"
 _CHUNK_CELLS = 2**17
 _SAMPLE_ROWS = 100
@@ -251,20 +252,19 @@ def _chunks(
 def _numbers(cells: Sequence[str], notation: Notation | None) -> FloatArray | None:
     """Return cells as numbers, NaN where missing; None if one is a code or no number."""
     present = [cell for cell in cells if cell not in MISSING]
-    parse: Callable[[str], float] = float
+    text = "\n".join([*present, ""])
     if notation is not None:
-        parse = notation.parse
-        is_odd = not all(map(notation.holds, present)) or any(map(_CODE.fullmatch, present))
-    else:
-        is_odd = bool(_NOT_PLAIN.search("\n".join(present)))
-    try:
-        numbers = [] if is_odd else list(map(parse, present))
-    except ValueError:
+        if not all(map(notation.holds, present)) or any(map(_CODE.fullmatch, present)):
+            return None
+        numbers = np.array(list(map(notation.parse, present)))
+    elif not text.isascii() or _CODES.search(f"\n{text}"):
         return None
-    if is_odd:
+    else:
+        numbers = parse_numbers(text.encode())[0] if present else np.empty(0)
+    if len(numbers) != len(present):
         return None
     if len(present) == len(cells):
-        return np.array(numbers)
+        return numbers
     found = np.full(len(cells), nan)
     found[[cell not in MISSING for cell in cells]] = numbers
     return found
