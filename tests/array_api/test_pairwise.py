@@ -38,8 +38,9 @@ VARIANTS = {
     "global-crisp": CorrectedPairwiseClassifier(
         neighbourhood=GlobalNeighbourhood(), reference="crisp", random_state=0
     ),
-    "standard": CorrectedPairwiseClassifier(
-        neighbourhood=GaussianNeighbourhood(scale="standard"), random_state=0
+    "constrained": CorrectedPairwiseClassifier(
+        neighbourhood=GaussianNeighbourhood(scale="standard"), reference="constrained",
+        random_state=0,
     ),
     "identity": CorrectedPairwiseClassifier(reference="identity", random_state=0),
     "virtual": CorrectedPairwiseClassifier(

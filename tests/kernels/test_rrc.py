@@ -41,6 +41,10 @@ def test_references_equal_their_definitions(name):
     np.testing.assert_allclose(single, p, atol=2e-6)
 
 
+def test_value_of_the_constrained_reference():
+    assert REFERENCES["constrained"](np.array(0.7)) == pytest.approx(0.7625, abs=5e-5)
+
+
 def test_polynomial_equals_the_closed_form():
     q = np.linspace(1e-3, 0.5, 2001)[:-1]
     sinc, sine = np.sinc(1 - 2 * q), np.sin(2 * np.pi * q) / np.pi

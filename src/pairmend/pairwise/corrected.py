@@ -62,10 +62,11 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         :class:`AdaptiveNeighbourhood`, :class:`GlobalNeighbourhood`. None means
         ``GaussianNeighbourhood(beta=1.0)``, the paper's, with the parameter
         ``neighbourhood__beta``.
-    reference : {"beta", "identity", "crisp"}, default="beta"
+    reference : {"beta", "constrained", "identity", "crisp"}, default="beta"
         The probability of deciding for the label as a function of its support s. "beta" is the
-        paper's randomized reference classifier; "identity" is s itself; "crisp" is 1 if
-        s > 1/2, 0 if less, 1/2 in a tie.
+        paper's randomized reference classifier; "constrained" another reading of it, with
+        supports that sum to one; "identity" is s itself; "crisp" is 1 if s > 1/2, 0 if less,
+        1/2 in a tie.
     voting : {"soft", "votes"}, default="soft"
         Whether to average corrected supports, or votes: 1 for the label with the larger
         corrected support.
