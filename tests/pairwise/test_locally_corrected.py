@@ -152,8 +152,15 @@ def test_classes_that_a_part_lacks(rng):
     pair = CorrectedPairwiseClassifier(LOGISTIC, **split).fit(X[:10], two)
     assert 0 in pair.validation_indices_
     clf = CorrectedMulticlassClassifier(LOGISTIC, **split).fit(X[:10], two)
-    assert clf.learner_.shares == pytest.approx((7 / 8, 1 / 8))
+    assert clf.learner_.classifier.shares == pytest.approx((7 / 8, 1 / 8))
     np.testing.assert_allclose(clf.predict_proba(X), pair.predict_proba(X), atol=1e-12)
+
+
+def test_the_base_is_trained_on_the_names_of_classes(classes):
+    X, y = classes
+    weighted = LogisticRegression(class_weight={"ant": 1.0, "bee": 100.0, "cat": 1.0})
+    clf = CorrectedMulticlassClassifier(weighted, random_state=0).fit(X, y)
+    assert (clf.learner_.classifier.predict(X) == "bee").mean() > 0.8
 
 
 @BOTH

@@ -2,13 +2,14 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from pairmend._utils.classifiers import seed_estimator
-from pairmend._utils.sklearn_private import StrOptions
+from pairmend._utils.classifiers import class_probabilities, seed_estimator
+from pairmend._utils.sklearn_private import StrOptions, count_rows
 from pairmend._utils.training import Target, check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.baselines import BinaryRelevance
@@ -20,7 +21,7 @@ from pairmend.kernels.pairs import (
     label_confusion,
 )
 from pairmend.kernels.rrc import CLASS_REFERENCES, REFERENCES, decide, fold_rounded
-from pairmend.pairwise.learners.generic import SmallProblem, predict_models, train_problems
+from pairmend.pairwise.learners.generic import ConstantClassifier, SmallProblem, train_problems
 from pairmend.pairwise.voting import Blocks, LocallyCorrected, TrainingInput
 
 
@@ -101,7 +102,7 @@ class CorrectedBinaryRelevance(CorrectedWithoutPairs):
     neighbourhood : neighbourhood, default=None
         Weights of the validation rows around a row. None means
         ``GaussianNeighbourhood(beta=1.0)``.
-    reference : {"beta", "identity", "crisp"}, default="beta"
+    reference : {"beta", "constrained", "identity", "crisp"}, default="beta"
         The probability of deciding for the label as a function of its support; see
         :class:`~pairmend.CorrectedPairwiseClassifier`.
     n_jobs : int, default=None
@@ -172,6 +173,14 @@ class CorrectedBinaryRelevance(CorrectedWithoutPairs):
         return correct(REFERENCES[self._reference](supports), confusion)
 
 
+@dataclass(frozen=True)
+class ClassModel:
+    """A classifier of some of the classes, and their columns in the scores."""
+
+    classifier: Any
+    columns: IntArray
+
+
 class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
     """Multiclass classification corrected by local fuzzy confusion matrices.
 
@@ -203,8 +212,8 @@ class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
 
     Attributes
     ----------
-    learner_ : classifier
-        The trained base classifier, of the numbers of the classes.
+    learner_ : ClassModel
+        The trained base classifier, ``learner_.classifier``, and the columns of its classes.
     neighbourhood_ : neighbourhood
         The fitted neighbourhood.
     train_indices_, validation_indices_ : ndarray of int
@@ -265,19 +274,22 @@ class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
         return target
 
     def _train(self, data: TrainingInput, rows: Any, parts: list[IntArray]) -> Iterator[Any]:
-        base, n_classes = seed_estimator(data.base, data.seed), len(data.target.classes)
+        base, classes = seed_estimator(data.base, data.seed), data.target.classes
 
         def calls() -> Iterator[Any]:
             for own in map(rows.take, parts):
                 y = own.Y.argmax(axis=1)
-                problem = SmallProblem("the classes", np.arange(len(y)), y, n_classes)
+                problem = SmallProblem("the classes", np.arange(len(y)), y, len(classes), classes)
                 yield delayed(train_problems)(base, own.X, [problem], own.fit_params, n_jobs=None)
 
         for (model,) in Parallel(n_jobs=self.n_jobs)(calls()):
-            yield model
+            is_constant = isinstance(model, ConstantClassifier)
+            names = np.arange(len(classes)) if is_constant else classes
+            yield ClassModel(model, np.searchsorted(names, model.classes_))
 
     def _supports(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
-        supports = predict_models([model], X, n_classes=n_labels, n_jobs=None)[:, 0]
+        supports = np.zeros((count_rows(X), n_labels))
+        supports[:, model.columns] = class_probabilities(model.classifier, X)
         total = supports.sum(axis=1, keepdims=True)
         return np.where(total > 0, supports / np.where(total > 0, total, 1), 1 / n_labels)
 

@@ -44,12 +44,16 @@ class ConstantClassifier:
 
 @dataclass(frozen=True)
 class SmallProblem:
-    """Rows with classes 0 to n_classes - 1; the name is used in error messages."""
+    """Rows with classes 0 to n_classes - 1; the name is used in error messages.
+
+    With names of classes, the classifier is trained on these.
+    """
 
     name: str
     rows: IntArray
     y: IntArray
     n_classes: int = 2
+    class_names: Any = None
 
 
 def train_problems(
@@ -96,8 +100,9 @@ def _train(
     if np.count_nonzero(counts) < 2:
         return ConstantClassifier.from_counts(counts / unit)
     params = {**take_params(X, fit_params, problem.rows), **shared}
+    y = problem.y if problem.class_names is None else problem.class_names[problem.y]
     try:
-        return clone(estimator).fit(take_rows(X, problem.rows), problem.y, **params)
+        return clone(estimator).fit(take_rows(X, problem.rows), y, **params)
     except Exception as error:
         n_rows = np.bincount(problem.y, minlength=problem.n_classes).tolist()
         error.add_note(f"while training {problem.name} on {n_rows} rows of its classes")
