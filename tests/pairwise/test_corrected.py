@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 import references
 from pairmend import (
     AdaptiveNeighbourhood,
+    CalibratedLabelRanking,
     CorrectedPairwiseClassifier,
     GaussianNeighbourhood,
     GlobalNeighbourhood,
@@ -20,7 +21,7 @@ from pairmend import (
 BASE = LogisticRegression(C=0.5)
 
 
-def pair_supports(X, Y, queries, weights=None, virtual=False):
+def pair_supports(X, Y, queries, weights, virtual=False):
     """Supports (n_queries, P) of logistic regressions trained pair by pair."""
     columns = []
     if virtual:  # the last label, which no row has
@@ -32,10 +33,9 @@ def pair_supports(X, Y, queries, weights=None, virtual=False):
             columns.append(np.full(len(queries), 0.5))
         elif len({Y[k, i] for k in rows}) == 1:
             n_i = sum(Y[k, i] for k in rows)
-            n_j = len(rows) - n_i
-            columns.append(np.full(len(queries), (n_i + 1) / (n_i + n_j + 2)))
+            columns.append(np.full(len(queries), (n_i + 1) / (len(rows) + 2)))
         else:
-            model = clone(BASE).fit(X[rows], Y[rows, i], None if weights is None else weights[rows])
+            model = clone(BASE).fit(X[rows], Y[rows, i], weights[rows])
             columns.append(model.predict_proba(queries)[:, 1])
     return np.column_stack(columns)
 
@@ -53,36 +53,27 @@ def weights_around(neighbourhood, points, queries):
     return np.ones((len(queries), len(points)))
 
 
-def by_loops(clf, X, Y, queries, weights=None):
+def by_loops(clf, X, Y, queries, weights):
     """All outputs of the method for a fitted classifier's split and parameters."""
-    virtual = clf.calibration_label
-    score = references.calibrated_scores if virtual else references.scores
+    virtual, T, V = clf.calibration_label, clf.train_indices_, clf.validation_indices_
+    folds = [(T, np.arange(len(V)))]
     if isinstance(clf.validation, int):
         rng = np.random.RandomState(clf.random_state)
         rng.randint(np.iinfo(np.int32).max)  # the seed of the base classifiers comes first
-        on_validation = np.empty((len(Y), len(clf.pairs_)))
-        for rest, fold in KFold(clf.validation, shuffle=True, random_state=rng).split(Y):
-            fold_weights = None if weights is None else weights[rest]
-            on_validation[fold] = pair_supports(X[rest], Y[rest], X[fold], fold_weights, virtual)
-    else:
-        T, V = clf.train_indices_, clf.validation_indices_
-        T_weights = None if weights is None else weights[T]
-        on_validation = pair_supports(X[T], Y[T], X[V], T_weights, virtual)
-    T, V = clf.train_indices_, clf.validation_indices_
-    T_weights = None if weights is None else weights[T]
-    support = pair_supports(X[T], Y[T], queries, T_weights, virtual)
+        folds = KFold(clf.validation, shuffle=True, random_state=rng).split(Y)
+    on_validation = np.empty((len(V), len(clf.pairs_)))
+    for rest, fold in folds:
+        on_validation[fold] = pair_supports(X[rest], Y[rest], X[V[fold]], weights[rest], virtual)
+    support = pair_supports(X[T], Y[T], queries, weights[T], virtual)
     around = weights_around(clf.neighbourhood_, X[V], queries)
-    on_validation = reference(clf.reference, on_validation)
     options = {"overlap": clf.overlap, "how": clf.balance, "virtual": virtual}
-    options["row_weights"] = None if weights is None else weights[V]
-    confusion = references.confusion(around, Y[V], on_validation, **options)
+    on_validation = reference(clf.reference, on_validation)
+    confusion = references.confusion(around, Y[V], on_validation, row_weights=weights[V], **options)
     p_decide = reference(clf.reference, support)
     corrected = np.empty(p_decide.shape)
     for a, m in np.ndindex(p_decide.shape):
         corrected[a, m] = references.correct(p_decide[a, m], confusion[a, m])
-    sizes = around.sum(axis=1) if weights is None else around @ weights[V]
-    shares = confusion / sizes[:, None, None, None]
-    return support, corrected, shares, score
+    return support, corrected, confusion / (around @ weights[V])[:, None, None, None]
 
 
 @pytest.mark.parametrize(
@@ -106,10 +97,11 @@ def by_loops(clf, X, Y, queries, weights=None):
 def test_equals_the_loops(small_set, parameters, weighted, virtual):
     X, Y = (part[:60] for part in small_set)
     parameters = {**parameters, "calibration_label": virtual}
-    weights = np.random.RandomState(0).rand(len(Y)) + 0.5 if weighted else None
+    weights = np.random.RandomState(0).rand(len(Y)) + 0.5 if weighted else np.ones(len(Y))
     fit_params = {"sample_weight": weights} if weighted else {}
     clf = CorrectedPairwiseClassifier(BASE, random_state=4, **parameters).fit(X, Y, **fit_params)
-    support, corrected, shares, score = by_loops(clf, X, Y, X[:8], weights)
+    support, corrected, shares = by_loops(clf, X, Y, X[:8], weights)
+    score = references.calibrated_scores if virtual else references.scores
     scores = score(corrected, Y.shape[1])
     np.testing.assert_allclose(clf.pair_support(X[:8]), support, atol=1e-10)
     np.testing.assert_allclose(clf.confusion(X[:8]), shares, atol=1e-10)
@@ -122,15 +114,26 @@ def test_equals_the_loops(small_set, parameters, weighted, virtual):
     np.testing.assert_allclose(clf.predict_proba(X[:8]), votes, atol=1e-10)
 
 
-def test_the_plain_vote_equals_the_loops(small_set):
-    X, Y = small_set
-    clf = PairwiseClassifier(BASE).fit(X, Y)
-    support = pair_supports(X, Y, X)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "score", "n_labels"),
+    [
+        (PairwiseClassifier, references.scores, 4),
+        (CalibratedLabelRanking, references.calibrated_scores, 4),
+        (CalibratedLabelRanking, references.calibrated_scores, 1),
+    ],
+)
+def test_uncorrected_votes_equal_the_loops(small_set, kind, score, n_labels, weighted):
+    X, Y = small_set[0], small_set[1][:, :n_labels]
+    weights = 1.0 + np.arange(len(X)) % 3 if weighted else np.ones(len(X))
+    clf = kind(BASE).fit(X, Y, **({"sample_weight": weights} if weighted else {}))
+    support = pair_supports(X, Y, X, weights, kind is CalibratedLabelRanking)
     np.testing.assert_allclose(clf.pair_support(X), support, atol=1e-10)
-    np.testing.assert_allclose(clf.predict_proba(X), references.scores(support, 4), atol=1e-10)
-    clf.set_params(voting="votes")
-    votes = references.scores((support > 0.5) * 1.0, 4)
-    np.testing.assert_allclose(clf.predict_proba(X), votes, atol=1e-10)
+    for voting, votes in (("soft", support), ("votes", (support > 0.5) * 1.0)):
+        clf.set_params(voting=voting)
+        expected = score(votes, n_labels)
+        np.testing.assert_allclose(clf.predict_proba(X), expected, atol=1e-10)
+        np.testing.assert_array_equal(clf.predict(X), np.round(expected, 9) > 0.5)
 
 
 def test_splits(small_set):
@@ -218,3 +221,38 @@ def test_distances_are_checked_before_anything_is_trained(small_set):
     for neighbourhood in (GaussianNeighbourhood(-1.0), AdaptiveNeighbourhood(k=999)):
         with pytest.raises(ValueError, match="beta|smaller k"):
             CorrectedPairwiseClassifier(Never(), neighbourhood=neighbourhood).fit(X, Y)
+
+
+def bits(p):
+    p = np.asarray(p, float)[np.asarray(p) > 0]
+    return -(p * np.log2(p)).sum()
+
+
+def weight(e):
+    """Weight of a pair by the information of its decisions, from its confusion matrix."""
+    e = e / e.sum()
+    return 1 - (bits(e.ravel()) - bits(e.sum(axis=0)))
+
+
+@pytest.mark.parametrize("voting", ["soft", "votes"])
+@pytest.mark.parametrize("balance", [None, "labels"])
+def test_weights_of_pairs_equal_the_loops(voting, balance, small_set):
+    X, Y = small_set
+    near, options = GaussianNeighbourhood(10.0), {"voting": voting, "balance": balance}
+    clf = CorrectedPairwiseClassifier(
+        BASE, weighting="information", neighbourhood=near, random_state=0, **options
+    ).fit(X, Y)
+    supports, confusion, scores = clf.pair_corrected(X), clf.confusion(X), clf.predict_proba(X)
+    predicted = clf.predict(X)
+    for row in range(len(X)):
+        score, lead, mass = np.full(4, 0.5), np.zeros(4), np.zeros(4)
+        for m, (i, j) in enumerate(references.pairs(4)):
+            w, s = weight(confusion[row, m]), supports[row, m]
+            s = float(s > 0.5) if voting == "votes" else s
+            score[i] += w * (s - 0.5) / 3
+            score[j] -= w * (s - 0.5) / 3
+            lead[i] += w * s
+            lead[j] += w * (1 - s)
+            mass[[i, j]] += w
+        np.testing.assert_allclose(scores[row], score, atol=1e-9)
+        np.testing.assert_array_equal(predicted[row], lead / mass > 0.5)

@@ -1,17 +1,18 @@
-"""QWeighted voting against the full vote and against a slow loop of comparisons."""
+"""QWeighted and two-stage voting against the full vote, slow loops, and by hand."""
 
 from itertools import product
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_multilabel_classification
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, LinearSVC
 
 from pairmend import CalibratedLabelRanking
 from pairmend.kernels.pairs import label_pairs, pairs_of
-from pairmend.pairwise import QWeightedVoting
+from pairmend.pairwise import QWeightedVoting, TwoStageVoting
 from pairmend.pairwise.learners import PairLearner
 
 
@@ -26,13 +27,17 @@ class Oracle(PairLearner):
         return (X[:, pairs_of(labels, n_labels)] for labels in blocks)
 
 
-def with_oracle(kind, n_labels, *, classes=False):
-    """A classifier whose features are the outcomes of all comparisons."""
-    n_pairs = n_labels * (n_labels + 1) // 2
-    X, Y = np.eye(n_labels + 1, n_pairs), np.eye(n_labels + 1, n_labels, dtype=int)
-    clf = kind.fit(X, Y.argmax(axis=1) if classes else Y)
-    clf.learner_ = Oracle()
-    return clf
+def played(outcomes, n_labels, *, classes=False):
+    """Play with outcomes of all comparisons as features; assert labels equal the full vote's."""
+    X, Y = np.eye(n_labels + 1, outcomes.shape[1]), np.eye(n_labels + 1, n_labels, dtype=int)
+    full, counted = (
+        kind.fit(X, Y.argmax(axis=1) if classes else Y)
+        for kind in (CalibratedLabelRanking(voting="votes"), QWeightedVoting())
+    )
+    full.learner_ = counted.learner_ = Oracle()
+    counted = counted.predict_counted(outcomes)
+    np.testing.assert_array_equal(counted.labels, full.predict(outcomes))
+    return counted
 
 
 def play_by_hand(outcome, n_labels):
@@ -58,32 +63,20 @@ def play_by_hand(outcome, n_labels):
         n_games += 1
 
 
-@pytest.mark.parametrize("n_labels", [1, 2, 3])
-def test_all_outcomes_of_small_votes(n_labels):
+@pytest.mark.parametrize(
+    ("n_labels", "classes"), [(1, False), (2, False), (3, False), (2, True), (3, True)]
+)
+def test_all_outcomes_of_small_votes(n_labels, classes):
     n_pairs = n_labels * (n_labels + 1) // 2
     outcomes = np.array(list(product([0.0, 0.5, 1.0], repeat=n_pairs)))
-    full = with_oracle(CalibratedLabelRanking(voting="votes"), n_labels)
-    counted = with_oracle(QWeightedVoting(), n_labels).predict_counted(outcomes)
-    np.testing.assert_array_equal(counted.labels, full.predict(outcomes))
-    some = np.random.RandomState(0).permutation(len(outcomes))[:2000]
-    for outcome, labels, n_asked in zip(
-        outcomes[some], counted.labels[some], counted.n_evaluated[some], strict=True
-    ):
-        assert (labels.tolist(), n_asked) == play_by_hand(outcome, n_labels)
-    if n_labels > 1:
-        assert counted.n_evaluated.min() == n_labels  # every label loses against the virtual one
-        assert counted.n_evaluated.max() == n_pairs
-
-
-@pytest.mark.parametrize("n_labels", [2, 3])
-def test_all_outcomes_of_small_votes_for_one_class(n_labels):
-    n_pairs = n_labels * (n_labels + 1) // 2
-    outcomes = np.array(list(product([0.0, 0.5, 1.0], repeat=n_pairs)))
-    full = with_oracle(CalibratedLabelRanking(voting="votes"), n_labels, classes=True)
-    counted = with_oracle(QWeightedVoting(), n_labels, classes=True).predict_counted(outcomes)
-    np.testing.assert_array_equal(counted.labels, full.predict(outcomes))
-    if n_labels > 2:
-        assert counted.n_evaluated.mean() < n_pairs
+    counted = played(outcomes, n_labels, classes=classes)
+    if classes:
+        assert n_labels == 2 or counted.n_evaluated.mean() < n_pairs
+        return
+    for found in zip(outcomes, counted.labels.tolist(), counted.n_evaluated, strict=True):
+        assert found[1:] == play_by_hand(found[0], n_labels)
+    assert counted.n_evaluated.min() == n_labels  # every label loses against the virtual one
+    assert counted.n_evaluated.max() == n_pairs
 
 
 @pytest.mark.parametrize(("n_labels", "n_rows", "ties"), [(7, 300, 0.0), (30, 80, 0.1)])
@@ -96,9 +89,7 @@ def test_random_large_votes(n_labels, n_rows, ties):
     lead = strength[:, pairs[:, 0]] - strength[:, pairs[:, 1]]
     lead += rng.uniform(0, 3, (n_rows, 1)) * rng.normal(size=lead.shape)
     outcomes = np.where(rng.uniform(size=lead.shape) < ties, 0.5, (lead > 0).astype(float))
-    full = with_oracle(CalibratedLabelRanking(voting="votes"), n_labels)
-    counted = with_oracle(QWeightedVoting(), n_labels).predict_counted(outcomes)
-    np.testing.assert_array_equal(counted.labels, full.predict(outcomes))
+    counted = played(outcomes, n_labels)
     for row in range(0, n_rows, 8):
         by_hand = play_by_hand(outcomes[row], n_labels)
         assert (counted.labels[row].tolist(), counted.n_evaluated[row]) == by_hand
@@ -123,7 +114,7 @@ def many_labels():
     )
 
 
-def test_models_are_asked_as_often_as_told_and_in_batches(many_labels):
+def test_models_are_evaluated_as_often_as_counted_and_in_batches(many_labels):
     X, Y = many_labels
     Y = np.maximum(Y, np.eye(120, 15, dtype=int))  # every pair has rows of both labels
     clf = QWeightedVoting(CountingSVC()).fit(X, Y)
@@ -140,12 +131,9 @@ def test_models_are_asked_as_often_as_told_and_in_batches(many_labels):
     np.testing.assert_array_equal(np.vstack([one.labels for one in alone]), counted.labels[:5])
 
 
-@pytest.mark.parametrize(
-    "base", [GaussianNB(), LogisticRegression(C=0.1), None], ids=["nb", "logistic", "closed"]
-)
+@pytest.mark.parametrize("base", [GaussianNB(), LogisticRegression(C=0.1), None], ids=str)
 def test_the_same_labels_as_the_full_vote(many_labels, base):
-    X, Y = many_labels
-    Y = Y.copy()
+    X, Y = many_labels[0], many_labels[1].copy()
     Y[:, 2], Y[:, 5], Y[:, 7] = 0, 1, Y[:, 6]  # never, always, always with another
     clf = QWeightedVoting(base, random_state=0).fit(X[:80], Y[:80, :8])
     full = CalibratedLabelRanking(base, voting="votes", random_state=0).fit(X[:80], Y[:80, :8])
@@ -168,10 +156,84 @@ def test_predictions_vote_where_there_are_no_probabilities(small_set):
     np.testing.assert_array_equal(clf.predict(X), clf.predict_proba(X) > 0.5)
     with pytest.raises(ValueError, match="LinearSVC has no predict_proba"):
         CalibratedLabelRanking(LinearSVC(), voting="votes").fit(X, Y)
-
-
-def test_one_label_is_its_binary_problem(small_set):
-    X, Y = small_set
+    # One label is its binary problem.
     counted = QWeightedVoting(SVC()).fit(X, Y[:, :1]).predict_counted(X)
     np.testing.assert_array_equal(counted.labels[:, 0], SVC().fit(X, Y[:, 0]).predict(X))
     assert (counted.n_evaluated == 1).all()
+
+
+def winner(support):
+    return 0.5 if abs(support - 0.5) < 1e-12 else float(support > 0.5)
+
+
+def two_stages(pairs, supports, n_labels, threshold):
+    """Scores, and the number of models evaluated, of one row, as described in the paper."""
+    by_pair = dict(zip(map(tuple, pairs.tolist()), supports, strict=True))
+    first = [by_pair[i, n_labels] for i in range(n_labels)]
+    votes = [winner(support) for support in first]
+    virtual = sum(1 - vote for vote in votes)
+    n_evaluated = n_labels
+    for (i, j), support in by_pair.items():
+        if j == n_labels:
+            continue
+        if first[i] > threshold and first[j] > threshold:
+            votes[i] += winner(support)
+            votes[j] += 1 - winner(support)
+            n_evaluated += 1
+        elif first[i] > threshold:
+            votes[i] += 1
+        elif first[j] > threshold:
+            votes[j] += 1
+    return [(1 + (vote - virtual) / n_labels) / 2 for vote in votes], n_evaluated
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.9])
+@pytest.mark.parametrize("base", [GaussianNB(), None, SVC()])
+def test_two_stages_against_a_loop(small_set, base, threshold):
+    X, Y = small_set
+    clf = TwoStageVoting(base, candidate_threshold=threshold, random_state=0).fit(X, Y)
+    loops = [two_stages(clf.pairs_, row, 4, threshold) for row in clf.pair_support(X)]
+    scores = np.array([scores for scores, _ in loops])
+    counted = clf.predict_counted(X)
+    np.testing.assert_allclose(clf.predict_proba(X), scores, atol=1e-12)
+    np.testing.assert_array_equal(counted.labels, np.round(scores, 9) > 0.5)
+    np.testing.assert_array_equal(counted.n_evaluated, [n_evaluated for _, n_evaluated in loops])
+    np.testing.assert_array_equal(counted.labels, clf.predict(X))
+    if threshold == 0 and not isinstance(base, SVC):  # the full vote
+        full = CalibratedLabelRanking(base, voting="votes", random_state=0).fit(X, Y)
+        np.testing.assert_allclose(scores, full.predict_proba(X), atol=1e-12)
+        assert (counted.n_evaluated == len(clf.pairs_)).all()
+
+
+def test_two_stages_by_hand():
+    # Each classifier predicts its class frequencies. First stage: 3/4 for label 0, 1/2 for label 1,
+    # 1/8 for label 2, of eight rows. With the threshold 0.2, labels 0 and 1 are candidates.
+    Y = np.zeros((8, 3), dtype=int)
+    Y[:6, 0], Y[4:, 1], Y[7, 2] = 1, 1, 1
+    X = np.zeros((8, 1))
+    clf = TwoStageVoting(DummyClassifier(strategy="prior")).fit(X, Y)
+    # 0 beats 1 (4 of 6 rows) and, without a model, 2; with the first stage it has 3 votes. 1 has
+    # one over 2 and half a vote of the first stage, the virtual label 1.5 in all: they are level.
+    # Above 0.6 there is one candidate, which wins both pairs; 1 has half a vote.
+    # Above 0.9 there is none: the first stage's votes alone count, 1 against 1.5.
+    for threshold, scores, predicted, n_evaluated in (
+        (0.2, [0.75, 0.5, 0.25], [1, 0, 0], 4),
+        (0.6, [0.75, 1 / 3, 0.25], [1, 0, 0], 3),
+        (0.9, [5 / 12, 1 / 3, 0.25], [0, 0, 0], 3),
+    ):
+        clf.set_params(candidate_threshold=threshold)
+        np.testing.assert_allclose(clf.predict_proba(X[:1]), [scores])
+        counted = clf.predict_counted(X[:1])
+        assert counted.labels.tolist() == clf.predict(X[:1]).tolist() == [predicted]
+        assert counted.n_evaluated.tolist() == [n_evaluated]
+
+
+def test_classes_without_a_vote_go_by_the_first_stage():
+    # No class has a support above the threshold; class 2 has the largest.
+    X, y = np.zeros((10, 1)), np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 2])
+    clf = TwoStageVoting(DummyClassifier(strategy="prior"), candidate_threshold=0.5).fit(X, y)
+    np.testing.assert_allclose(clf.predict_proba(X[:1]), [[0.3, 0.3, 0.4]])
+    assert clf.predict(X[:1]).tolist() == [2]
+    # Without probabilities, predictions give no vote to any class either.
+    clf = TwoStageVoting(SVC()).fit(X, y)
+    np.testing.assert_allclose(clf.predict_proba(X[:1]), [[1 / 3] * 3])
