@@ -23,11 +23,14 @@ criteria = ["zero_one", "hamming"]
 [sets.simplehc]
 rows = 150
 [algorithms.tuned]
+class = "pairmend.study.tuned"
+[algorithms.tuned.params]
+criterion = "zero_one"
+grid = { "estimator__C" = [0.001, 0.1, 10.0] }
+folds = 2
+[algorithms.tuned.params.classifier]
 class = "pairmend.baselines.BinaryRelevance"
-tune = { "estimator__C" = [0.001, 0.1, 10.0] }
-tune_folds = 2
-[algorithms.tuned.params.estimator]
-class = "sklearn.linear_model.LogisticRegression"
+params = { estimator = { class = "sklearn.linear_model.LogisticRegression" } }
 [algorithms.plain]
 class = "pairmend.baselines.BinaryRelevance"
 params = { estimator = { class = "sklearn.linear_model.LogisticRegression" } }
@@ -70,9 +73,8 @@ def test_each_training_part_chooses_its_own_values(tmp_path, in_process):
         ('"estimator__C" =', '"C" =', "Invalid parameter 'C' for estimator BinaryRelevance"),
         ("[0.001, 0.1, 10.0]", "[]", "need to be a non-empty"),
         ("[0.001, 0.1, 10.0]", "0.1", "needs to be a list"),
-        ('{ "estimator__C" = [0.001, 0.1, 10.0] }', "3", "tune must be a table, got 3"),
-        ("tune_folds = 2", 'tune_by = "f1"', "tune_by must be a metric: hamming"),
-        ("tune =", "#", "algorithms.tuned has tune_folds, but no tune"),
+        ('{ "estimator__C" = [0.001, 0.1, 10.0] }', "3", "'int' object is not iterable"),
+        ('criterion = "zero_one"', 'criterion = "f1"', "criterion must be one of hamming"),
     ],
 )
 def test_wrong_tables_are_refused(tmp_path, old, new, message):

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn import metrics
 
+from pairmend._utils.sklearn_private import StrOptions, validate_parameter_constraints
 from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.metrics import LOSS_TITLES, LOSSES
 
@@ -42,6 +43,12 @@ class Criterion:
     greater_is_better: bool = False
     needs: Literal["labels", "scores"] = "labels"
     params: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        allowed: dict[str, list[Any]] = {"function": [callable], "title": [str]}
+        allowed |= {"greater_is_better": ["boolean"], "params": [Mapping, None]}
+        allowed["needs"] = [StrOptions({"labels", "scores"})]
+        validate_parameter_constraints(allowed, vars(self), caller_name="Criterion")
 
     def __call__(self, Y_true: Any, predicted: Any) -> float:
         """Return the value of the metric, which must be a finite number."""

@@ -22,16 +22,10 @@ from pairmend._utils.sklearn_private import (
 from pairmend.datasets.named_sets import find_entry
 from pairmend.metrics import LOSSES
 from pairmend.study.criteria import CRITERIA, Criterion
-from pairmend.study.estimators import tuned
-from pairmend.study.objects import build, describe, find, importable, missing_packages
-from pairmend.study.sources import Source, check_keys
+from pairmend.study.objects import build, describe, importable, missing_packages
+from pairmend.study.sources import Source
 
 MAX_NAME_LENGTH = 100
-CRITERION_KEYS: dict[str, type] = {
-    "function": str, "title": str, "greater_is_better": bool, "needs": str, "params": dict
-}  # fmt: skip
-TUNING_KEYS = {"tune", "tune_by", "tune_folds"}
-"""Keys of an algorithm whose parameters are chosen by cross-validation."""
 NUMBERS: dict[str, list[Any]] = {
     "folds": [Interval(Integral, 2, None, closed="left")],
     "repeats": [Interval(Integral, 1, None, closed="left")],
@@ -308,10 +302,8 @@ def _parse(plain: dict[str, Any], file: Path | None) -> Study:
         if plain.get("skip_missing") is True:
             absent = {name: missing_packages(each) for name, each in described.items()}
             left_out = {name: packages for name, packages in absent.items() if packages}
-        metrics = criteria if isinstance(criteria, dict) else CRITERIA
-        first = next(iter(criteria or LOSSES), "")
         algorithms = {
-            name: _algorithm(each, f"algorithms.{name}", metrics, first)
+            name: build(each, f"algorithms.{name}")
             for name, each in described.items()
             if name not in left_out
         }
@@ -325,40 +317,12 @@ def _table(value: Any, place: str) -> Mapping[str, Any]:
     return value
 
 
-def _algorithm(plain: Any, place: str, metrics: Mapping[str, Criterion], first: str) -> Any:
-    """Return the classifier of a table, with a grid search if it has the key tune."""
-    if "class" not in _table(plain, place):
-        raise ValueError(f"{place} must name its class, such as class = 'package.Classifier'")
-    own = {key: value for key, value in plain.items() if key not in TUNING_KEYS}
-    classifier = build(own, place)
-    if "tune" not in plain:
-        if extra := sorted(TUNING_KEYS & set(plain)):
-            raise ValueError(f"{place} has {', '.join(extra)}, but no tune")
-        return classifier
-    metric = plain.get("tune_by", first)
-    if metric not in metrics:
-        raise ValueError(f"{place}.tune_by must be a metric: {', '.join(metrics)}; got {metric!r}")
-    grid = build(_table(plain["tune"], f"{place}.tune"), f"{place}.tune")
-    try:
-        return tuned(classifier, grid, metrics[metric], folds=plain.get("tune_folds", 5))
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{place}.tune: {error}") from error
-
-
 def _criterion(name: str, plain: Any) -> Criterion:
     place = f"criteria.{name}"
-    check_keys(_table(plain, place), CRITERION_KEYS, place)
-    given = dict(plain)
+    given = dict(_table(plain, place))
     if "function" in given:
-        given["function"] = find(plain["function"])
-        if not callable(given["function"]):
-            raise ValueError(f"{place}.function: {plain['function']} is not a function")
-    elif name not in CRITERIA:
-        raise ValueError(f"{place} must name its function by import path")
-    if given.get("needs", "labels") not in ("labels", "scores"):
-        raise ValueError(f"{place}.needs must be 'labels' or 'scores', got {given['needs']!r}")
-    if "params" in given:
-        given["params"] = build(given["params"], f"{place}.params")
-    if "function" in given:
-        return Criterion(**{"title": name, **given})
-    return replace(CRITERIA[name], **given)
+        given = {"title": name, **given, "function": {"object": given["function"]}}
+    elif name in CRITERIA:
+        given = {**vars(CRITERIA[name]), **given}
+    criterion: Criterion = build({"class": "pairmend.study.Criterion", "params": given}, place)
+    return criterion

@@ -30,7 +30,7 @@ from pairmend.study.plan import (
     versions,
 )
 from pairmend.study.sources import Source, data_hash, put_into_cache
-from pairmend.study.store import Store, check_folder, read_record, read_study, require_extra
+from pairmend.study.store import Store, read_record, read_study, require_extra
 from pairmend.study.workers import Job, run_in_processes, run_on_cluster
 
 if TYPE_CHECKING:
@@ -255,7 +255,6 @@ def _lock(folder: Path, stack: ExitStack) -> None:
     """Make and lock a results folder; raise an error at once if another process has locked it."""
     from filelock import FileLock, Timeout
 
-    check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     try:
         # The system releases the lock when the process ends, also when it is killed.
@@ -367,8 +366,9 @@ def _facts(study: Study, name: str, data: MultiLabelData) -> dict[str, Any]:
 
 def _machine() -> dict[str, str]:
     """Return properties of this machine, without its name."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    names.append(platform.processor())
-    return {"system": platform.platform(), "processor": names[0], "processors": f"{os.cpu_count()}"}
+    processor = platform.processor() or platform.machine()
+    return {
+        "system": platform.platform(),
+        "processor": processor,
+        "processors": f"{os.cpu_count()}",
+    }

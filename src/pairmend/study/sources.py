@@ -4,6 +4,7 @@ import hashlib
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,21 +12,23 @@ import joblib
 import numpy as np
 from scipy import sparse
 
+from pairmend._utils.sklearn_private import Interval, validate_parameter_constraints
 from pairmend.datasets import MultiLabelData, ReadLimits, load, load_file, one_hot
 from pairmend.datasets.data import subset
 from pairmend.datasets.named_sets import CatalogueEntry, find_entry, is_available
 from pairmend.study.objects import describe, find, own_file
 
-KEYS: dict[str, dict[str, type]] = {
-    "catalogue": {"catalogue": str, "rows": int, "one_hot": bool},
-    "file": {"file": str, "xml": str, "labels": list, "targets": int, "one_hot": bool}
-    | {"max_bytes": int, "max_cells": int},
-    "function": {"function": str, "params": dict},
+KEYS: dict[str, dict[str, list[Any]]] = {
+    "catalogue": {"catalogue": [str]},
+    "file": {"file": [str], "xml": [str], "labels": [list], "targets": [Integral]}
+    | {"max_bytes": [Integral], "max_cells": [Integral]},
+    "function": {"function": [str], "params": [dict]},
 }
-"""Keys of a table and their types, by the key that determines its kind."""
-TYPES = {
-    str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"
-}  # fmt: skip
+"""What is allowed in a table, by the key that determines its kind."""
+KEYS_OF_ALL: dict[str, list[Any]] = {
+    "rows": [Interval(Integral, 1, None, closed="left")],
+    "one_hot": ["boolean"],
+}
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,13 @@ class Source:
             return cls({"given": data_hash(data)}, data)
         place = f"sets.{name}"
         kind = next((kind for kind in KEYS if kind in given), "catalogue")
-        check_keys(given, KEYS[kind], place)
+        allowed = {**KEYS[kind], **KEYS_OF_ALL}
+        if unknown := sorted(set(given) - set(allowed)):
+            raise ValueError(f"{place} has unknown keys {unknown}; expected {', '.join(allowed)}")
+        validate_parameter_constraints(allowed, dict(given), caller_name=place)
         table = {key: value for key, value in given.items() if value is not False}
         if kind == "catalogue":
             table["catalogue"] = find_entry(given.get("catalogue", name)).name
-            if given.get("rows", 1) < 1:
-                raise ValueError(f"{place}.rows must be a number of rows, got {given['rows']!r}")
         for key in {"file", "xml"} & set(table):
             table[key] = str((folder / table[key]).absolute())
         return cls(table)
@@ -66,7 +70,6 @@ class Source:
         table, data = self.table, self.data
         if "catalogue" in table:
             data = load(table["catalogue"], data_dir, download=download)
-            data = subset(data, table["rows"], seed=0) if "rows" in table else data
         elif "file" in table:
             limits = {key: table[key] for key in ("max_bytes", "max_cells") if key in table}
             labels = table.get("xml", table.get("labels"))
@@ -79,6 +82,7 @@ class Source:
             seed = {"random_state": 0} if takes_seed else {}
             data = function(**{**seed, **table.get("params", {})})
         data = as_data(data)
+        data = subset(data, table["rows"], seed=0) if "rows" in table else data
         if self.most_rows is not None and self.most_rows < len(data.Y):
             data = subset(data, self.most_rows, seed=0)
         return one_hot(data) if table.get("one_hot") else data
@@ -105,15 +109,6 @@ class Source:
     def definition(self) -> dict[str, Any]:
         """Return the source as plain data, as in a study file."""
         return dict(describe(self.table))
-
-
-def check_keys(plain: Mapping[str, Any], known: Mapping[str, type], place: str) -> None:
-    """Refuse unknown keys of a table, and values of other types."""
-    if unknown := sorted(set(plain) - set(known)):
-        raise ValueError(f"{place} has unknown keys {unknown}; expected {', '.join(known)}")
-    for key, value in plain.items():
-        if not isinstance(value, known[key]) or (type(value) is bool and known[key] is not bool):
-            raise ValueError(f"{place}.{key} must be {TYPES[known[key]]}, got {value!r}")
 
 
 def as_data(given: Any) -> MultiLabelData:

@@ -148,12 +148,6 @@ def require_extra(*others: str, extra: str = "study") -> None:
         )
 
 
-def check_folder(folder: Path) -> None:
-    """Raise an error if the path of a results folder is that of a file."""
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is a file, expected a folder for results")
-
-
 @dataclass(frozen=True, repr=False)
 class StudyRecord:
     """Results of a study with its definition, tasks, sets and runs.
@@ -304,7 +298,6 @@ def read_record(folder: Path, metrics: Iterable[str] | None = None) -> StudyReco
     require_extra()
     import pandas as pd
 
-    check_folder(folder)
     if not (folder / FILE).exists():
         return None
     with _reading(folder / FILE) as connection:
