@@ -91,10 +91,7 @@ def test_rows_and_bases_that_give_the_same(kind, small_set):
         np.testing.assert_allclose(found, expected)
     assert 0 <= get_scorer("average_precision")(plain, X, Y) <= 1
     X = np.where(np.arange(X.size).reshape(X.shape) % 7, X, np.nan)
-    for base in (
-        HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2),
-        None,
-    ):
+    for base in (HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2), None):
         assert np.isfinite(kind(base, random_state=0).fit(X, Y).predict_proba(X)).all()
 
 

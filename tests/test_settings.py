@@ -12,10 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from array_libraries import Library, dispatched
-from pairmend import (
-    CorrectedPairwiseClassifier,
-    MendedClassifier,
-)
+from pairmend import CorrectedPairwiseClassifier, MendedClassifier
 from pairmend.thresholds import F1Thresholds
 from public_classifiers import CLASSIFIERS, data_for, made
 

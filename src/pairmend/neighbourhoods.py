@@ -6,6 +6,7 @@ estimator its parameters can be tuned. If its ``fit`` has a parameter ``sample_w
 weights of the validation rows.
 """
 
+from abc import ABC, abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -40,13 +41,10 @@ from pairmend._utils.sklearn_private import (
 from pairmend._utils.training import all_equal, check_sample_weight
 from pairmend._utils.typing import FloatArray, Matrix, MatrixLike, TargetLike
 from pairmend.frames import FrameEncoder
-from pairmend.kernels.neighbourhood import (
-    adaptive_weights,
-    gaussian_weights,
-)
+from pairmend.kernels.neighbourhood import adaptive_weights, gaussian_weights
 
 
-class _DistanceNeighbourhood(BaseEstimator):
+class _DistanceNeighbourhood(BaseEstimator, ABC):
     """Base class of neighbourhoods by distance, which map rows to points in a scaled space."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -95,6 +93,26 @@ class _DistanceNeighbourhood(BaseEstimator):
 
     def _check_rows(self, n_rows: int) -> None:
         """Raise an error if there are too few validation rows for the parameters."""
+
+    def weights(self, X: MatrixLike) -> Matrix:
+        """Return the weights of the validation rows around each row of X.
+
+        Parameters
+        ----------
+        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_validation_rows)
+            Weights of at most 1.
+        """
+        points = self.to_points(X)
+        return self._weights(points, _functions(points))
+
+    @abstractmethod
+    def _weights(self, points: Matrix, xp: Any) -> FloatArray:
+        """Return the weights of the validation rows around points."""
 
     def to_points(self, X: MatrixLike) -> Matrix:
         """Return rows as points in the scaled space.
@@ -189,7 +207,8 @@ class _DistanceNeighbourhood(BaseEstimator):
 class GaussianNeighbourhood(_DistanceNeighbourhood):
     """Gaussian weights, exp(-beta * distance^2).
 
-    The neighbourhood of the paper. The distance is Euclidean over scaled features. Frames are
+    The neighbourhood of the paper. Weights are relative to that of the nearest validation row,
+    which is 1. The distance is Euclidean over scaled features. Frames are
     encoded by a :class:`~pairmend.frames.FrameEncoder`: categories are equal or not, texts are
     compared by the words they share, and a missing number is replaced by the mean of its feature.
 
@@ -227,33 +246,13 @@ class GaussianNeighbourhood(_DistanceNeighbourhood):
         **_DistanceNeighbourhood._parameter_constraints,
     }
 
-    def __init__(
-        self,
-        beta: float = 1.0,
-        *,
-        scale: str | None = "range",
-        transform: Any = None,
-    ):
+    def __init__(self, beta: float = 1.0, *, scale: str | None = "range", transform: Any = None):
         self.beta = beta
         self.scale = scale
         self.transform = transform
 
-    def weights(self, X: MatrixLike) -> Matrix:
-        """Return the weights of the validation rows around each row of X.
-
-        Parameters
-        ----------
-        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_validation_rows)
-            Weights relative to that of the nearest validation row, which is 1.
-        """
-        check_is_fitted(self)
-        points = self.to_points(X)
-        return gaussian_weights(points, self.points_, float(self.beta), _functions(points))
+    def _weights(self, points: Matrix, xp: Any) -> FloatArray:
+        return gaussian_weights(points, self.points_, float(self.beta), xp)
 
 
 class AdaptiveNeighbourhood(_DistanceNeighbourhood):
@@ -309,22 +308,8 @@ class AdaptiveNeighbourhood(_DistanceNeighbourhood):
                 f"got {n_rows}. Choose a smaller k."
             )
 
-    def weights(self, X: MatrixLike) -> FloatArray:
-        """Return the weights of the validation rows around each row of X.
-
-        Parameters
-        ----------
-        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_validation_rows)
-            Weights of at most 1.
-        """
-        check_is_fitted(self)
-        points = self.to_points(X)
-        return adaptive_weights(points, self.points_, self.k, _functions(points))
+    def _weights(self, points: Matrix, xp: Any) -> FloatArray:
+        return adaptive_weights(points, self.points_, self.k, xp)
 
 
 class GlobalNeighbourhood(BaseEstimator):

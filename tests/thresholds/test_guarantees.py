@@ -17,12 +17,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
 
-from pairmend.thresholds import (
-    CardinalityThreshold,
-    PrecisionControl,
-    RecallControl,
-    abstain,
-)
+from pairmend.thresholds import CardinalityThreshold, PrecisionControl, RecallControl, abstain
 
 N_DRAWS = 300
 MOST_FAILURES = binom.ppf(0.999, N_DRAWS, 0.1)

@@ -429,19 +429,18 @@ def check_training_rows(X: MatrixLike) -> MatrixLike:
     return X
 
 
-def check_magnitude(X: MatrixLike, dtype: str = "float64") -> None:
-    """Raise an error for finite values too large for a precision.
+def check_magnitude(X: MatrixLike) -> None:
+    """Raise an error for finite values of which products overflow in double precision.
 
-    Single precision is checked only where it is computed in: elsewhere it is converted. NaN and
-    infinity are left to other checks.
+    Single precision is converted before. NaN and infinity are left to other checks.
     """
     # Some sparse formats have no `data`, and are converted later.
-    limit, values = LARGEST[dtype], getattr(X, "data", None) if sparse.issparse(X) else X
+    limit, values = LARGEST["float64"], getattr(X, "data", None) if sparse.issparse(X) else X
     if (namespace := foreign_namespace(X)) is not None:
         if X.dtype != namespace.xp.float64 or 0 in X.shape:
             return
         largest = float(namespace.xp.max(namespace.xp.abs(X)))
-    elif type(values) is not np.ndarray or values.dtype != dtype or is_moderate(values, limit):
+    elif type(values) is not np.ndarray or values.dtype != np.float64 or _is_moderate(values):
         return
     else:
         largest = np.max(np.abs(values), where=np.isfinite(values), initial=0.0)
@@ -453,8 +452,9 @@ def check_magnitude(X: MatrixLike, dtype: str = "float64") -> None:
         )
 
 
-def is_moderate(values: FloatArray, limit: float = LARGEST["float64"]) -> bool:
-    """Return whether all values are finite and at most a limit."""
+def _is_moderate(values: FloatArray) -> bool:
+    """Return whether all values are finite, and their products, too."""
+    limit = LARGEST["float64"]
     return values.size == 0 or bool(values.min() >= -limit and values.max() <= limit)
 
 
@@ -522,7 +522,7 @@ def set_feature_attributes(estimator: BaseEstimator, X: MatrixLike) -> None:
 def is_plain(X: Any) -> bool:
     """Return whether X is a matrix of finite floats, which needs no further check."""
     plain = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size > 0
-    return plain and is_moderate(X)
+    return plain and _is_moderate(X)
 
 
 def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:

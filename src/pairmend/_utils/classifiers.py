@@ -177,12 +177,7 @@ class PerLabelClassifier(ClassifierMixin, BaseEstimator):
         self.estimator = estimator
 
     def fit(
-        self,
-        X: MatrixLike,
-        Y: BoolArray | IntArray,
-        *,
-        overwrite: bool = False,
-        **fit_params: Any,
+        self, X: MatrixLike, Y: BoolArray | IntArray, *, overwrite: bool = False, **fit_params: Any
     ) -> Self:
         """Fit the clones on 0/1 indicators; rows of weight 0 must be left out.
 

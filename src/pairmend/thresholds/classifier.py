@@ -13,12 +13,7 @@ from pairmend._base import MultiLabelClassifier
 from pairmend._utils.classifiers import label_scores, new_seed, scoring_method, seed_estimator
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import HasMethods, Interval, fit_context
-from pairmend._utils.training import (
-    Target,
-    all_equal,
-    fit_with_weights,
-    take_present,
-)
+from pairmend._utils.training import Target, all_equal, fit_with_weights, take_present
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.model_selection import cross_fit, split_rows
 from pairmend.thresholds.rules import CardinalityThreshold, FixedThreshold

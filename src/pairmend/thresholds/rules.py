@@ -112,7 +112,7 @@ class FixedThreshold(Threshold):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "value": [Interval(Real, None, None, closed="neither")],
+        "value": [Interval(Real, None, None, closed="neither")]
     }
 
     def __init__(self, value: float = 0.5):
@@ -332,7 +332,7 @@ class TopLabels(Threshold):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "k": [Interval(Integral, 1, None, closed="left"), StrOptions({"cardinality"})],
+        "k": [Interval(Integral, 1, None, closed="left"), StrOptions({"cardinality"})]
     }
 
     def __init__(self, k: int | str = "cardinality"):
@@ -376,7 +376,7 @@ class NeverEmpty(Threshold):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "threshold": [HasMethods(["fit", "decide"]), None],
+        "threshold": [HasMethods(["fit", "decide"]), None]
     }
 
     def __init__(self, threshold: Any = None):
