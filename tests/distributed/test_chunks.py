@@ -1,27 +1,21 @@
 """The chunks of Dask collections do not influence a fit."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 
+from dask_tasks import assert_same, collections, in_chunks
 from pairmend import (
     CorrectedPairwiseClassifier,
     MendedClassifier,
     PairwiseClassifier,
     RandomSubspaceNB,
     ThresholdedClassifier,
+    distributed,
 )
 from pairmend.baselines import BinaryRelevance
 from public_classifiers import CLASSIFIERS, data_for, made
-
-da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")
-dd = pytest.importorskip("dask.dataframe", reason="needs pip install 'pairmend[dask]'")
-
-from pairmend import distributed  # noqa: E402
-from pairmend.distributed import rows  # noqa: E402
 
 TOLERANCE = 1e-9
 CHUNKS = [(60,), (1,) * 60, (20, 20, 20), (3, 0, 40, 1, 16)]
@@ -39,47 +33,9 @@ BY_BLOCKS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    """Cut the 60 rows into several blocks."""
-    monkeypatch.setattr(rows, "MAX_ROWS", 25)
-
-
-def in_chunks(array, chunks, form="dense"):
-    parts = da.from_array(np.asarray(array), chunks=(chunks, *np.shape(array)[1:]))
-    if form == "sparse":
-        return parts.map_blocks(sparse.csr_array, meta=sparse.csr_array((0, array.shape[1])))
-    return parts
-
-
-def in_partitions(frame, chunks):
-    """Return a dask frame with these partitions."""
-    ends = np.cumsum([size for size in chunks if size])
-    return (
-        dd.from_pandas(frame, sort=False, chunksize=len(frame)).repartition(
-            divisions=[0, *ends[:-1], len(frame) - 1]
-        )
-        if len(ends) < len(frame)
-        else dd.from_pandas(frame, npartitions=len(frame))
-    )
-
-
-def as_frame(X):
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    frame["b"] = pd.Categorical(np.where(X[:, 1] > np.median(X[:, 1]), "much", "little"))
-    return frame
-
-
 def fitted(clf, form, weights, chunks):
-    X, Y = data_for("MendedClassifier")
-    X = np.where(X > 0.5, X, 0) if form == "sparse" else X
+    local, X, Y = collections(form, *data_for("MendedClassifier"), chunks)
     params = {"sample_weight": in_chunks(weights, chunks)} if weights is not None else {}
-    if form == "frame":
-        local, X = as_frame(X), in_partitions(as_frame(X), chunks)
-        Y = in_partitions(pd.DataFrame(Y, columns=list("stuv")), chunks)
-    else:
-        local = sparse.csr_array(X) if form == "sparse" else X
-        X, Y = in_chunks(X, chunks, form), in_chunks(Y, chunks)
     return distributed.fit(clone(clf), X, Y, **params).predict_proba(local)
 
 
@@ -109,8 +65,4 @@ def test_every_classifier_equals_its_local_fit(name, weighted):
             distributed.fit(clone(clf), *blocks, **params)
         return
     ours = distributed.fit(clone(clf), *blocks, **params)
-    if hasattr(expected, "predict_proba"):
-        np.testing.assert_allclose(
-            ours.predict_proba(X), expected.predict_proba(X), rtol=0, atol=TOLERANCE
-        )
-    np.testing.assert_array_equal(ours.predict(X), expected.predict(X))
+    assert_same(ours, expected, X)

@@ -6,34 +6,31 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
+from dask_tasks import (
+    CHUNKS,
+    KINDS,
+    assert_same,
+    collections,
+    da,
+    dd,
+    in_chunks,
+    in_partitions,
+    slow,
+)
+from odd_classifiers import KILL
 from pairmend import (
     CalibratedLabelRanking,
     CorrectedPairwiseClassifier,
     PairwiseClassifier,
     RandomSubspaceNB,
+    distributed,
 )
 
-da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")
-dd = pytest.importorskip("dask.dataframe", reason="needs pip install 'pairmend[dask]'")
-
-from dask_tasks import slow  # noqa: E402
-from odd_classifiers import KILL  # noqa: E402
-from pairmend import distributed  # noqa: E402
-from pairmend.distributed import rows  # noqa: E402
-
 TOLERANCE = 1e-9
-CHUNKS = (30, 7, 1, 42)  # of the 80 rows
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    """Cut the 80 rows into several blocks."""
-    monkeypatch.setattr(rows, "MAX_ROWS", 30)
 
 
 @pytest.fixture
@@ -51,83 +48,20 @@ def labels(small_set):
     return np.column_stack([Y, inner, np.zeros(len(Y), dtype=int)])
 
 
-def in_chunks(array, *, sparse_type=None, unknown=False):
-    blocks = np.split(np.asarray(array), np.cumsum(CHUNKS)[:-1])
-    if sparse_type is not None:
-        parts = da.from_array(array, chunks=(CHUNKS, -1))
-        return parts.map_blocks(sparse_type, meta=sparse_type((0, array.shape[1])))
-    if unknown:
-        tail = array.shape[1:]
-        return da.concatenate(
-            [da.from_array(block, chunks=(len(block), *tail)) for block in blocks]
-        )[da.from_array(np.ones(len(array), dtype=bool), chunks=(CHUNKS,))]
-    return da.from_array(array, chunks=(CHUNKS, *array.shape[1:]))
-
-
-def rows_by_kind(X):
-    rng = np.random.RandomState(5)
-    sparse_X = np.where(rng.uniform(size=X.shape) < 0.1, X, 0)
-    gaps = np.where(rng.uniform(size=X.shape) < 0.1, np.nan, X)
-    gaps[:, 3] = np.where(np.isnan(gaps[:, 3]), np.nan, gaps[:, 3] > 8)
-    frame = pd.DataFrame(gaps, columns=list("abcdef"))
-    frame["b"] = pd.Categorical(
-        np.where(X[:, 1] > 9, "much", "little"), categories=["little", "much", "none"]
-    )
-    return {
-        "dense": (X, in_chunks(X)),
-        "two column chunks": (X, da.from_array(X, chunks=(CHUNKS, (2, 4)))),
-        "unknown sizes": (X, in_chunks(X, unknown=True)),
-        "missing": (gaps, in_chunks(gaps)),
-        "sparse": (sparse.csr_array(sparse_X), in_chunks(sparse_X, sparse_type=sparse.csr_array)),
-        "sparse matrix": (
-            sparse.csr_matrix(sparse_X),
-            in_chunks(sparse_X, sparse_type=sparse.csr_matrix),
-        ),
-        "frame": (frame, dd.from_pandas(frame, npartitions=3)),
-    }
-
-
-KINDS = [
-    "dense", "two column chunks", "unknown sizes", "missing", "sparse", "sparse matrix",
-    "frame",
-]  # fmt: skip
-
-
-def target_like(rows, Y):
-    """Return labels in the same blocks as rows."""
-    if isinstance(rows, da.Array):
-        return in_chunks(Y)
-    return dd.from_pandas(pd.DataFrame(Y, columns=list("stuvwx")), npartitions=rows.npartitions)
-
-
-def assert_same(ours, local, X):
-    np.testing.assert_array_equal(ours.classes_, local.classes_)
-    np.testing.assert_array_equal(ours.pairs_, local.pairs_)
-    assert ours.n_features_in_ == local.n_features_in_
-    assert vars(ours).keys() == vars(local).keys()
-    np.testing.assert_allclose(ours.pair_support(X), local.pair_support(X), atol=TOLERANCE, rtol=0)
-    np.testing.assert_allclose(
-        ours.predict_proba(X), local.predict_proba(X), atol=TOLERANCE, rtol=0
-    )
-    np.testing.assert_array_equal(ours.predict(X), local.predict(X))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_fit_on_blocks_equals_fit_on_all_rows(kind, small_set, labels):
-    local, remote = rows_by_kind(small_set[0])[kind]
+    local, rows, Y = collections(kind, small_set[0], labels)
     clf = PairwiseClassifier(RandomSubspaceNB(n_subspaces=5, subspace=0.5), random_state=0)
-    ours = distributed.fit(clone(clf), remote, target_like(remote, labels))
-    expected = clone(clf).fit(local, labels)
+    ours, expected = distributed.fit(clone(clf), rows, Y), clone(clf).fit(local, labels)
     if kind == "frame":
-        expected.classes_ = np.array(list("stuvwx"), dtype=object)
-        np.testing.assert_array_equal(ours.feature_names_in_, list("abcdef"))
+        assert ours.classes_.tolist() == list("stuvwx")
+        assert ours.feature_names_in_.tolist() == list("abcdef")
     found, given = ours.learner_.feature_statistics_, expected.learner_.feature_statistics_
     for name in ("categorical", "values", "offsets", "floor", "subspaces"):
         np.testing.assert_array_equal(getattr(found, name), getattr(given, name))
     assert_same(ours, expected, local)
-    assert (
-        len(ours.learner_._sums.exclusive.mass) == len(expected.learner_._sums.exclusive.mass) > 0
-    )
+    n_exclusive = [len(each.learner_._sums.exclusive.mass) for each in (ours, expected)]
+    assert n_exclusive[0] == n_exclusive[1] > 0
 
 
 @pytest.mark.parametrize(
@@ -144,13 +78,11 @@ def test_fit_on_blocks_equals_fit_on_all_rows(kind, small_set, labels):
     ],
 )  # fmt: skip
 def test_classifiers_equal_local_fits(clf, kind, n_labels, small_set, labels):
-    local, remote = rows_by_kind(small_set[0])[kind]
-    Y = target_like(remote, labels)
-    Y = Y[:, :n_labels] if kind != "frame" else Y[list("stuvwx")[:n_labels]]
-    ours = distributed.fit(clone(clf), remote, Y)
-    expected = clone(clf).fit(local, labels[:, :n_labels])
-    if kind == "frame":
-        expected.classes_ = np.array(list("stuvwx")[:n_labels], dtype=object)
+    local, rows, Y = collections(kind, small_set[0], labels[:, :n_labels])
+    ours, expected = (
+        distributed.fit(clone(clf), rows, Y),
+        clone(clf).fit(local, labels[:, :n_labels]),
+    )
     assert_same(ours, expected, local)
     for name in {"train_indices_", "validation_indices_"} & vars(ours).keys():
         np.testing.assert_array_equal(getattr(ours, name), getattr(expected, name))
@@ -160,7 +92,7 @@ def test_classifiers_equal_local_fits(clf, kind, n_labels, small_set, labels):
     "kind", ["dense", "two column chunks", "unknown sizes", "sparse matrix", "frame"]
 )
 def test_predictions_by_blocks_equal_local_predictions(kind, small_set, labels):
-    local, remote = rows_by_kind(small_set[0])[kind]
+    local, remote, _ = collections(kind, small_set[0], labels)
     clf = CorrectedPairwiseClassifier(random_state=0).fit(local, labels)
     scores, predicted = distributed.predict_proba(clf, remote), distributed.predict(clf, remote)
     known = kind not in ("unknown sizes", "frame")
@@ -239,7 +171,7 @@ def test_later_changes_of_the_classifier_do_not_change_a_lazy_prediction(small_s
 
 def test_invalid_arguments_raise(small_set):
     X, Y = small_set
-    rows, labels, unknown = in_chunks(X), in_chunks(Y), in_chunks(X, unknown=True)
+    (_, unknown, _), rows, labels = collections("unknown sizes", X, Y), in_chunks(X), in_chunks(Y)
     clf = PairwiseClassifier(random_state=0)
     wrong = da.from_array(Y, chunks=((20, 20, 20, 20), -1))
     for given, message in (
@@ -267,8 +199,8 @@ def test_unknown_categories_raise_until_computed(small_set):
     X, Y = small_set
     frame = pd.DataFrame(X, columns=list("abcdef"))
     frame["b"] = np.where(X[:, 1] > 9, "much", "little")
-    labels = dd.from_pandas(pd.DataFrame(Y, columns=list("stuv")), npartitions=3)
-    rows = dd.from_pandas(frame, npartitions=3)
+    labels = in_partitions(pd.DataFrame(Y, columns=list("stuv")))
+    rows = in_partitions(frame)
     rows["b"] = rows["b"].astype("category")
     clf = PairwiseClassifier(random_state=0)
     with pytest.raises(ValueError, match="Column 'b' .* categories that are known.*categorize"):
@@ -290,7 +222,7 @@ def test_unknown_categories_raise_until_computed(small_set):
 )
 def test_columns_that_need_all_their_rows_raise(column, small_set):
     X, Y = small_set
-    labels = dd.from_pandas(pd.DataFrame(Y, columns=list("stuv")), npartitions=3)
+    labels = in_partitions(pd.DataFrame(Y, columns=list("stuv")))
     frame = pd.DataFrame(X, columns=list("abcdef")).assign(b=column)
     with pytest.raises(ValueError, match="Column 'b' holds .* numbers, or at most 100 categories"):
-        distributed.fit(PairwiseClassifier(), dd.from_pandas(frame, npartitions=3), labels)
+        distributed.fit(PairwiseClassifier(), in_partitions(frame), labels)
