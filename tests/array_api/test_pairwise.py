@@ -17,7 +17,6 @@ from pairmend import (
     PairwiseClassifier,
     RandomSubspaceNB,
 )
-from pairmend.datasets import load
 from pairmend.pairwise import QWeightedVoting
 from pairmend.persistence import load_model, save_model
 
@@ -178,27 +177,6 @@ def test_what_takes_numpy_only_is_refused_and_leaves_the_old_fit(mixed_set):
             with pytest.raises(ValueError, match=f"{method} takes arrays of numpy"):
                 getattr(clf, method)(*map(library, given))
     np.testing.assert_array_equal(before, after)
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", ["emotions", "flare2", "birds"])
-def test_real_sets(name, dtype, shared):
-    """Predictions differ where a score is at the threshold, up to rounding, and nowhere else."""
-    library, tolerance = Library("strict", dtype), 1e-9 if dtype == "float64" else 1e-4
-    data = load(name, shared / "data", download=False)
-    rows = np.random.RandomState(0).permutation(len(data.Y))[:300]
-    X = np.asarray(data.X.toarray() if hasattr(data.X, "toarray") else data.X)[rows]
-    Y = np.asarray(data.Y.toarray() if hasattr(data.Y, "toarray") else data.Y)[rows]
-    clf = CorrectedPairwiseClassifier(overlap=0.5, random_state=0)
-    cut = 4 * len(X) // 5
-    ours, theirs = fitted_both(clf, X[:cut], Y[:cut], library)
-    expected = ours.predict_proba(X[cut:])
-    with dispatched():
-        found = library.numpy(theirs.predict_proba(library(X[cut:])))
-        predicted = library.numpy(theirs.predict(library(X[cut:])))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
-    differs = predicted != ours.predict(X[cut:])
-    assert (np.abs(expected[differs] - 0.5) <= tolerance).all()
 
 
 @pytest.mark.parametrize("clf", [VARIANTS["virtual-crossed"], MendedClassifier(random_state=0)])

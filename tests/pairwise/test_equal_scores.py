@@ -1,8 +1,10 @@
-"""All ways to compute the scores of pairwise classifiers have the same result on real data.
+"""All ways to compute the scores of pairwise classifiers have the same result.
 
-Ways are numpy, sparse rows, and arrays of other libraries. Of some sets, few rows
-and labels are taken. The order of the rows of imdb and medical is one with validation rows whose
-decisions all have probabilities of about 1e-32: scores then depend on all their digits.
+Ways are numpy, sparse rows, and arrays of other libraries. Of some real sets, few rows and labels
+are taken. The order of the rows of imdb and medical is one with validation rows whose decisions all
+have probabilities of about 1e-32: scores then depend on all their digits. Such supports, close to 0
+and 1, are also compared with loops that compute both sides of a pair by exponentials, so that
+neither is a difference from 1.
 """
 
 from functools import lru_cache
@@ -12,9 +14,17 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
+import references
 from array_libraries import LIBRARIES, Library, dispatched
-from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
+from pairmend import (
+    CorrectedPairwiseClassifier,
+    GaussianNeighbourhood,
+    PairwiseClassifier,
+    RandomSubspaceNB,
+)
 from pairmend.datasets import load
+from pairmend.kernels.rrc import REFERENCES
+from pairmend.naive_bayes.likelihood import SMALLEST
 
 ROWS = {
     "arts": 800, "birds": 645, "corel5k": 300, "emotions": 593, "flags": 194, "flare1": 323,
@@ -25,8 +35,8 @@ ROWS = {
 SEEDS = {"medical": 18}
 """Seeds of the order of rows, other than 0."""
 CLASSIFIERS = [
-    PairwiseClassifier(random_state=0),
     CorrectedPairwiseClassifier(overlap=0.5, random_state=0),
+    PairwiseClassifier(random_state=0),
 ]
 
 
@@ -49,32 +59,103 @@ def computed(name, folder):
     return [clone(clf).fit(X, Y).predict_proba(queries) for clf in CLASSIFIERS]
 
 
-def assert_equal_scores(found, expected, atol=1e-9):
-    np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
-    differing = (found > 0.5) != (expected > 0.5)
-    assert (np.abs(expected[differing] - 0.5) <= atol).all()
+WAYS = [
+    *((name, way, "float64", 1e-9) for name in ROWS for way in ("sparse", *LIBRARIES)),
+    *(
+        (name, way, "float32", 1e-4)
+        for name in ("birds", "emotions", "plant", "yeast") for way in LIBRARIES
+    ),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_sparse_rows(name, shared):
-    expected = computed(name, shared / "data")
-    X, Y, queries = rows_of(name, shared / "data")
-    for clf, scores in zip(CLASSIFIERS, expected, strict=True):
-        of_sparse = clone(clf).fit(sparse.csr_array(X), Y)
-        assert_equal_scores(of_sparse.predict_proba(sparse.csr_array(queries)), scores)
+@pytest.mark.parametrize(("name", "way", "dtype", "atol"), WAYS)
+def test_real_sets(name, way, dtype, atol, shared):
+    (X, Y, queries), folder = rows_of(name, shared / "data"), shared / "data"
+    for clf, expected in zip(CLASSIFIERS, computed(name, folder), strict=True):
+        if way == "sparse":
+            found = clone(clf).fit(sparse.csr_array(X), Y).predict_proba(sparse.csr_array(queries))
+        else:
+            library = Library(way, dtype)
+            with dispatched():
+                fitted = clone(clf).fit(library(X), library(Y))
+                found = library.numpy(fitted.predict_proba(library(queries)))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
+        differing = (found > 0.5) != (expected > 0.5)
+        assert (np.abs(expected[differing] - 0.5) <= atol).all()
+        if way != "sparse":  # one classifier will do
+            break
 
 
-@pytest.mark.parametrize("library_name", LIBRARIES)
-@pytest.mark.parametrize(
-    ("name", "dtype", "atol"),
-    [
-        *((name, "float64", 1e-9) for name in ROWS),
-        *((name, "float32", 1e-4) for name in ("birds", "emotions", "plant", "yeast")),
-    ],
-)
-def test_arrays_of_other_libraries(name, dtype, atol, library_name, shared):
-    library, (X, Y, queries) = Library(library_name, dtype), rows_of(name, shared / "data")
-    with dispatched():
-        clf = clone(CLASSIFIERS[1]).fit(library(X), library(Y))
-        found = library.numpy(clf.predict_proba(library(queries)))
-    assert_equal_scores(found, computed(name, shared / "data")[1], atol)
+N_TRAIN, N_VALIDATION = 60, 24
+
+
+@pytest.fixture(scope="module", params=[6.0, 12.0, 60.0], ids="distance {}".format)
+def separated_set(request):
+    """Training rows of three labels far apart; validation rows of all labels at the second one.
+
+    All validation rows have the same decision, with log-odds of about 1.5 times the squared
+    distance. Rows to predict are in the middle between the first two labels.
+    """
+    rng, distance = np.random.RandomState(0), request.param
+    label = np.arange(N_TRAIN) % 3
+    X = rng.randn(N_TRAIN, 6) + distance * label[:, np.newaxis]
+    Y_validation = (rng.rand(N_VALIDATION, 3) < 0.5).astype(int)
+    X_validation = rng.randn(N_VALIDATION, 6) + distance
+    Y = np.vstack([np.eye(3, dtype=int)[label], Y_validation])
+    return np.vstack([X, X_validation]), Y, 0.1 * rng.randn(5, 6) + distance / 2
+
+
+def decisions(reference, supports):
+    """Probabilities of deciding for either label of a pair, from both supports."""
+    out = []
+    for first, second in supports:
+        smaller = np.array([max(min(first, second), SMALLEST)])
+        (p,) = REFERENCES[reference](smaller)
+        out.append((p, 1 - p) if first <= second else (1 - p, p))
+    return out
+
+
+def slow_corrected(clf, X, Y, queries):
+    """Corrected supports of all pairs."""
+    statistics, unknown = clf.learner_.feature_statistics_, [None] * X.shape[1]
+    X_validation, Y_validation = X[N_TRAIN:], Y[N_TRAIN:]
+    points, around = (references.scale_by_range(X_validation, x) for x in (X_validation, queries))
+    weights = references.gaussian_weights(around, points, clf.neighbourhood.beta)
+    out = np.empty((len(queries), len(clf.pairs_)))
+    for m, (i, j) in enumerate(clf.pairs_):
+        rows = np.flatnonzero(Y[:N_TRAIN, i] != Y[:N_TRAIN, j])
+        r, p = (
+            decisions(clf.reference, references.naive_bayes(
+                X[rows], Y[rows, i], x, statistics.subspaces, unknown, statistics.floor, unknown
+            )[:, ::-1])
+            for x in (X_validation, queries)
+        )  # fmt: skip
+        for a in range(len(queries)):
+            e = np.zeros((2, 2))
+            for k, y in enumerate(Y_validation):
+                memberships = references.class_memberships(y, i, j, clf.overlap)
+                e += weights[a, k] * np.outer(memberships, r[k])
+            out[a, m] = references.correct(p[a][0], e)
+    return out
+
+
+@pytest.mark.parametrize("reference", ["beta", "identity"])
+def test_small_supports_equal_the_loops(reference, separated_set):
+    X, Y, queries = separated_set
+    rows = np.arange(N_TRAIN + N_VALIDATION)
+    clf = CorrectedPairwiseClassifier(
+        RandomSubspaceNB(4, 0.5), validation=(rows[:N_TRAIN], rows[N_TRAIN:]), overlap=0.5,
+        neighbourhood=GaussianNeighbourhood(0.01), reference=reference, random_state=0,
+    )  # fmt: skip
+    found = clf.fit(X, Y).pair_corrected(queries)
+    expected = slow_corrected(clf, X, Y, queries)
+    assert (np.abs(expected - clf.pair_support(queries)) > 0.3).all()  # none is trivial
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    found = clf.fit(sparse.csr_array(X), Y).pair_corrected(sparse.csr_array(queries))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    for dtype, atol in (("float64", 1e-9), ("float32", 1e-4)):
+        library = Library("strict", dtype)
+        with dispatched():
+            fitted = clone(clf).fit(library(X), library(Y))
+            found = library.numpy(fitted.pair_corrected(library(queries)))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=atol)

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
@@ -25,20 +24,17 @@ class RecordingClassifier(ClassifierMixin, BaseEstimator):
         return np.tile([0.25, 0.75], (len(X), 1))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_each_pair_is_trained_on_rows_with_exactly_one_of_its_labels(small_set, weighted):
+def test_each_pair_is_trained_on_rows_with_exactly_one_of_its_labels(small_set):
     X, Y = small_set
-    weights = np.arange(len(X)) % 3.0 if weighted else np.ones(len(X))
-    params = {"sample_weight": weights} if weighted else {}
+    weights = np.arange(len(X)) % 3.0
     clf = PairwiseClassifier(RecordingClassifier(random_state=7))
-    clf.fit(np.column_stack([np.arange(len(X)), X]), Y, **params)
+    clf.fit(np.column_stack([np.arange(len(X)), X]), Y, sample_weight=weights)
     for (i, j), model in zip(label_pairs(4), clf.learner_.models_, strict=True):
         rows = np.flatnonzero((Y[:, i] != Y[:, j]) & (weights > 0))
         assert model.rows.tolist() == rows.tolist()
         assert model.y.tolist() == Y[rows, i].tolist()
         assert model.random_state == 7
-        if weighted:
-            np.testing.assert_array_equal(model.sample_weight, weights[rows])
+        np.testing.assert_array_equal(model.sample_weight, weights[rows])
 
 
 def test_pairs_with_rows_of_one_class_have_the_smoothed_share():
