@@ -26,9 +26,19 @@ from pairmend import (
     RandomSubspaceNB,
 )
 from pairmend.mended.kernel_ridge import MultiLabelKernelRidge
+from pairmend.pairwise import (
+    BradleyTerryClassifier,
+    CorrectedBinaryRelevance,
+    FourClassPairsClassifier,
+    SharedFirstClassifier,
+)
 from public_classifiers import CLASSIFIERS, data_for, made
 
 both = pytest.mark.parametrize("kind", [PairwiseClassifier, CorrectedPairwiseClassifier])
+WRAPPING = [
+    PairwiseClassifier, CorrectedPairwiseClassifier, CorrectedBinaryRelevance,
+    BradleyTerryClassifier, FourClassPairsClassifier, SharedFirstClassifier,
+]  # fmt: skip
 WORDS = np.array(["sea", "beach", "sun", "rain"])
 ON = np.random.RandomState(0).rand(60, 4) < 0.5
 TEXTS = [" ".join([*WORDS[row], "today"]) for row in ON]
@@ -146,7 +156,7 @@ class WithoutNumbers(LogisticRegression):
         return np.full((len(X), 2), np.nan)
 
 
-@both
+@pytest.mark.parametrize("kind", WRAPPING)
 @pytest.mark.parametrize(
     ("base", "fit", "new", "params", "message"),
     [
@@ -163,7 +173,7 @@ class WithoutNumbers(LogisticRegression):
         (GaussianNB(), None, None, {"sample_weight": -np.ones(80)}, "[Nn]egative"),
         (GaussianNB(), None, None, {"sample_weight": np.zeros(80)}, "at least one non-zero"),
         (GaussianNB(), None, None, {"sample_weight": np.ones(7)}, "shape"),
-        (WithoutNumbers(), None, None, {}, "WithoutNumbers must give a column of probabilities"),
+        (WithoutNumbers(max_iter=1000), None, None, {}, "WithoutNumbers must give a column of probabilities"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
