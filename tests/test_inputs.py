@@ -173,7 +173,7 @@ class WithoutNumbers(LogisticRegression):
         (GaussianNB(), None, None, {"sample_weight": -np.ones(80)}, "[Nn]egative"),
         (GaussianNB(), None, None, {"sample_weight": np.zeros(80)}, "at least one non-zero"),
         (GaussianNB(), None, None, {"sample_weight": np.ones(7)}, "shape"),
-        (WithoutNumbers(max_iter=1000), None, None, {}, "WithoutNumbers must give a column of probabilities"),
+        (WithoutNumbers(max_iter=1000), None, None, {}, "WithoutNumbers must give a column"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

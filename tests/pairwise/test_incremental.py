@@ -20,6 +20,7 @@ from pairmend import (
 from pairmend.persistence import load_model, save_model
 
 BASE = RandomSubspaceNB(5, 0.5)
+WEIGHTS = np.array([0.5, 1, 3])[np.arange(120) % 3]
 CLF = CorrectedPairwiseClassifier(BASE, balance="labels", overlap=0.5, random_state=0)
 
 
@@ -32,10 +33,9 @@ def assert_same(first, second, X, atol=1e-9):
         np.testing.assert_allclose(a, b, rtol=0, atol=atol)
 
 
-def stream(clf, X, Y, cuts, weights=None):
+def stream(clf, X, Y, cuts, weights=None, first=0):
     """Give rows in pieces."""
-    bounds = [0, *cuts, len(Y)]
-    for start, stop in pairwise(bounds):
+    for start, stop in pairwise([first, *cuts, len(Y)]):
         params = {} if weights is None else {"sample_weight": weights[start:stop]}
         clf.partial_fit(X[start:stop], Y[start:stop], **params)
     return clf
@@ -44,12 +44,9 @@ def stream(clf, X, Y, cuts, weights=None):
 def at_once(clf, X, Y, weights=None):
     """Fit with the split and the feature statistics of a classifier fitted incrementally."""
     params = {} if weights is None else {"sample_weight": weights}
+    params["feature_statistics"] = clf.learner_.feature_statistics_
     split = (clf.train_indices_, clf.validation_indices_)
-    return (
-        clone(clf)
-        .set_params(validation=split)
-        .fit(X, Y, feature_statistics=clf.learner_.feature_statistics_, **params)
-    )
+    return clone(clf).set_params(validation=split).fit(X, Y, **params)
 
 
 @pytest.fixture
@@ -92,8 +89,7 @@ def test_any_pieces_equal_all_at_once(data):
 
 def test_how_rows_are_cut_makes_no_difference(rows):
     X, Y = rows
-    weights = np.array([0.5, 1, 3])[np.arange(120) % 3]
-    whole, pieces = (stream(clone(CLF), X, Y, cuts, weights) for cuts in ([40], [40, 50, 90]))
+    whole, pieces = (stream(clone(CLF), X, Y, cuts, WEIGHTS) for cuts in ([40], [40, 50, 90]))
     split = whole.train_indices_, whole.validation_indices_
     assert sorted(np.concatenate(split)) == list(range(120))
     assert 0.4 < len(split[0]) / 120 < 0.8
@@ -105,24 +101,22 @@ def test_how_rows_are_cut_makes_no_difference(rows):
 @pytest.mark.parametrize("validation", [0.5, (np.arange(30), np.arange(35, 60))])
 def test_goes_on_after_fit(rows, validation):
     X, Y = rows
-    weights = np.array([0.5, 1, 3])[np.arange(120) % 3]
     clf = clone(CLF).set_params(validation=validation)
-    clf.fit(X[:60], Y[:60], sample_weight=weights[:60]).set_params(validation=0.7)
+    clf.fit(X[:60], Y[:60], sample_weight=WEIGHTS[:60]).set_params(validation=0.7)
     first = clf.train_indices_
-    clf.partial_fit(X[60:65], Y[60:65], sample_weight=weights[60:65])
-    clf.partial_fit(X[65:], Y[65:], sample_weight=weights[65:])
+    stream(clf, X, Y, [65], WEIGHTS, first=60)
     np.testing.assert_array_equal(clf.train_indices_[: len(first)], first)
     assert clf.validation_indices_.max() > 100
-    assert_same(clf, at_once(clf, X, Y, weights), X)
+    assert_same(clf, at_once(clf, X, Y, WEIGHTS), X)
 
 
 def test_decay_equals_weights(rows):
     X, Y = rows
-    clf = stream(clone(CLF).set_params(decay=0.5), X, Y, [40, 70, 90])
+    plain, clf = (
+        stream(clone(CLF).set_params(decay=decay), X, Y, [40, 70, 90]) for decay in (1.0, 0.5)
+    )
     weights = np.repeat([1 / 8, 1 / 4, 1 / 2, 1], [40, 30, 20, 30])
-    expected = at_once(clf, X, Y, weights)
-    assert_same(clf, expected, X)
-    plain = stream(clone(CLF), X, Y, [40, 70, 90])
+    assert_same(clf, at_once(clf, X, Y, weights), X)
     assert np.abs(plain.predict_proba(X) - clf.predict_proba(X)).max() > 0.01
 
 
@@ -185,12 +179,13 @@ def test_frames_and_classes(rng):
     assert_same(clf, at_once(clf, X, y), X)
     before = outputs(clf, X)
     other = X.assign(colour=X["colour"].cat.add_categories("white"))
-    with pytest.raises(ValueError, match="Column 'colour' .* the same categories"):
-        clf.partial_fit(other, y)
-    with pytest.raises(ValueError, match=r"\['white'\]"):
-        clf.partial_fit(X[:1], ["white"])
-    with pytest.raises(ValueError, match="columns|feature names"):
-        clf.partial_fit(X[["size"]], y)
+    for rows, target, message in (
+        (other, y, "Column 'colour' .* the same categories"),
+        (X[:1], ["white"], r"\['white'\]"),
+        (X[["size"]], y, "columns|feature names"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clf.partial_fit(rows, target)
     for old, new in zip(before, outputs(clf, X), strict=True):
         np.testing.assert_array_equal(old, new)
 
@@ -202,28 +197,30 @@ def test_unsupported_partial_fit_is_refused(rows):
     with pytest.raises(AttributeError) as raised:
         logistic.partial_fit(X, Y)
     assert "needs the base classifier RandomSubspaceNB" in str(raised.value.__cause__)
-    with pytest.raises(ValueError, match="partial_fit splits rows by a share: validation=5"):
-        clone(CLF).set_params(validation=5).partial_fit(X, Y)
     crossed = clone(CLF).set_params(validation=5).fit(X, Y).set_params(validation=0.6)
-    with pytest.raises(ValueError, match="cannot continue a fit with cross-fitting, with"):
-        crossed.partial_fit(X, Y)
-    for first in range(3):
-        with pytest.raises(ValueError, match="part of 1 sample.* empty. Give the first call more"):
-            clone(CLF).partial_fit(X[first : first + 1], Y[first : first + 1])
-    with pytest.raises(ValueError, match="'decay' parameter"):
-        clone(CLF).set_params(decay=0.0).partial_fit(X, Y)
+    for clf, n_rows, message in (
+        (clone(CLF).set_params(validation=5), 120, "splits rows by a share: validation=5"),
+        (crossed, 120, "cannot continue a fit with cross-fitting, with"),
+        (clone(CLF), 1, "part of 1 sample.* empty. Give the first call more"),
+        (clone(CLF).set_params(decay=0.0), 120, "'decay' parameter"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clf.partial_fit(X[:n_rows], Y[:n_rows])
     clf = clone(CLF).partial_fit(X, Y)
-    before = outputs(clf, X)
-    for X_bad, Y_bad in ((X[:, :2], Y), (X, Y[:, :3]), (X[:5], Y), (X, Y + 1)):
-        with pytest.raises(ValueError):
-            clf.partial_fit(X_bad, Y_bad)
-    with pytest.raises(ValueError, match="calibration_label must not change"):
-        clf.set_params(calibration_label=True).partial_fit(X, Y)
-    clf.set_params(calibration_label=False)
-    with pytest.raises(ValueError, match="X is a DataFrame, but was a ndarray"):
-        clf.partial_fit(pd.DataFrame(X), Y)
-    with pytest.raises(ValueError, match="needs at least \\d+ validation rows"):
-        clone(clf).set_params(neighbourhood=AdaptiveNeighbourhood(k=999)).partial_fit(X, Y)
+    before, params = outputs(clf, X), clf.get_params(deep=False)
+    few = AdaptiveNeighbourhood(k=999)
+    for X_bad, Y_bad, change, message in (
+        (X[:, :2], Y, {}, "X has 2 features"),
+        (X, Y[:, :3], {}, "y has the labels"),
+        (X[:5], Y, {}, "inconsistent"),
+        (X, Y + 1, {}, "0 and 1"),
+        (X, Y, {"calibration_label": True}, "calibration_label must not change"),
+        (pd.DataFrame(X), Y, {}, "X is a DataFrame, but was a ndarray"),
+        (X, Y, {"neighbourhood": few}, "needs at least \\d+ validation rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clf.set_params(**{**params, **change}).partial_fit(X_bad, Y_bad)
+    clf.set_params(**params)
     for old, new in zip(before, outputs(clf, X), strict=True):
         np.testing.assert_array_equal(old, new)
     np.testing.assert_array_equal(clf.fit(X, Y).predict(X), clone(CLF).fit(X, Y).predict(X))

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.linear_model import Perceptron, SGDClassifier
 
 import references
-from pairmend import CalibratedLabelRanking
 from pairmend.pairwise import PairwisePerceptrons
 
 PLAIN = PairwisePerceptrons(shuffle=False)
@@ -55,35 +54,41 @@ def test_equals_the_loops(seed, virtual, intercept, n_iter):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_one_pair_equals_scikit_learn(rng, intercept, weighted):
-    X, y = rng.randn(200, 7), rng.randint(2, size=200)
-    weights = rng.rand(200) if weighted else None
-    theirs = Perceptron(shuffle=False, max_iter=4, tol=None, fit_intercept=intercept)
-    theirs.fit(X, y, sample_weight=weights)
-    clf = clone(PLAIN).set_params(calibration_label=False, max_iter=4, fit_intercept=intercept)
-    clf.fit(X, np.column_stack([y, 1 - y]), sample_weight=weights)
-    np.testing.assert_array_equal(clf.coef_, theirs.coef_)
-    np.testing.assert_array_equal(clf.intercept_, theirs.intercept_)
-    np.testing.assert_array_equal(clf.predict(X)[:, 0], theirs.predict(X))
-    classes = clone(clf).fit(X, y, sample_weight=weights)
-    np.testing.assert_array_equal(classes.coef_, -theirs.coef_)  # class 0 comes first
-    np.testing.assert_array_equal(classes.predict(X), theirs.predict(X))
-
-
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_every_pair_equals_scikit_learn(small_set, average, layout):
+def test_every_pair_equals_scikit_learn(small_set, average, intercept, layout):
     X, Y = small_set
-    clf = clone(PLAIN).set_params(max_iter=3, average=average).fit(layout(X), Y)
+    weights = np.random.RandomState(0).rand(80)
+    clf = clone(PLAIN).set_params(max_iter=3, average=average, fit_intercept=intercept)
+    clf.fit(layout(X), Y, sample_weight=weights)
     for (i, j), w, b in zip(clf.pairs_, clf.coef_, clf.intercept_, strict=True):
         rows = np.arange(len(Y)) if j == 4 else np.flatnonzero(Y[:, i] != Y[:, j])
         theirs = SGDClassifier(
             "perceptron", learning_rate="constant", eta0=1, penalty=None, max_iter=3, tol=None,
-            shuffle=False, average=average,
-        ).fit(X[rows], Y[rows, i])  # fmt: skip
+            shuffle=False, average=average, fit_intercept=intercept,
+        ).fit(X[rows], Y[rows, i], sample_weight=weights[rows])  # fmt: skip
         np.testing.assert_allclose(w, theirs.coef_[0], atol=1e-10)
         np.testing.assert_allclose(b, theirs.intercept_[0], atol=1e-10)
+
+
+def test_one_pair_equals_scikit_learn(rng):
+    X, y = rng.randn(200, 7), rng.randint(2, size=200)
+    theirs = Perceptron(shuffle=False, max_iter=4, tol=None).fit(X, y)
+    clf = clone(PLAIN).set_params(calibration_label=False, max_iter=4)
+    labels, classes = clf.fit(X, np.column_stack([y, 1 - y])), clone(clf).fit(X, y)
+    np.testing.assert_array_equal(labels.coef_, theirs.coef_)
+    np.testing.assert_array_equal(labels.predict(X)[:, 0], theirs.predict(X))
+    np.testing.assert_array_equal(classes.coef_, -theirs.coef_)  # class 0 comes first
+    np.testing.assert_array_equal(classes.predict(X), theirs.predict(X))
+    one = clone(clf).set_params(calibration_label=True).fit(X, y[:, np.newaxis])
+    np.testing.assert_array_equal(one.predict(X)[:, 0], theirs.predict(X))
+    with pytest.raises(ValueError, match="pairs need at least two"):
+        clf.fit(X, y[:, np.newaxis])
+    # Rows with all labels change nothing.
+    ranked = clone(clf).fit(X, np.ones((200, 4), dtype=int))
+    assert ranked.n_iter_ == 1
+    assert not ranked.coef_.any()
+    np.testing.assert_array_equal(ranked.predict_proba(X), 0.5)
 
 
 def test_votes_go_to_the_side_of_the_hyperplane(small_set):
@@ -124,55 +129,40 @@ def test_classes_and_names_of_a_stream(rng):
     for _ in range(200):
         clf.partial_fit(X, y)
     assert clf.score(X, y) > 0.9
-    with pytest.raises(ValueError, match=r"not among those of the first call: \['dog'\]"):
-        clf.partial_fit(X[:1], ["dog"])
-    with pytest.raises(ValueError, match="classes are .* but were"):
-        clf.partial_fit(X, y, classes=["ant", "bee"])
-    with pytest.raises(ValueError, match="indicators .* but an earlier call had classes"):
-        clf.partial_fit(X, np.eye(3, dtype=int)[X.argmax(axis=1)])
+    indicators = np.eye(3, dtype=int)[X.argmax(axis=1)]
+    for rows, target, params, message in (
+        (X[:1], ["dog"], {}, r"not among those of the first call: \['dog'\]"),
+        (X, y, {"classes": ["ant", "bee"]}, "classes are .* but were"),
+        (X, indicators, {}, "indicators .* but an earlier call had classes"),
+        (X[:, :2], y, {}, "X has 2 features"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clf.partial_fit(rows, target, **params)
     with pytest.raises(ValueError, match="at least two classes"):
         clone(PLAIN).partial_fit(X, np.zeros(30), classes=[0])
-    with pytest.raises(ValueError, match="X has 2 features"):
-        clf.partial_fit(X[:, :2], y)
 
     Y = pd.DataFrame({"sea": y == "ant", "sky": y == "bee"}).astype(int)
     named = clone(PLAIN).partial_fit(X, Y)
-    for bad, what in ((Y[["sky", "sea"]], "has the labels"), (Y[["sea"]], "has the labels")):
-        with pytest.raises(ValueError, match=what):
-            named.partial_fit(X, bad)
     before = named.coef_.copy()
-    with pytest.raises(ValueError, match="earlier call had indicators"):
-        named.partial_fit(X, y)
+    for bad, message in (
+        (Y[["sky", "sea"]], "has the labels"),
+        (Y[["sea"]], "has the labels"),
+        (y, "earlier call had indicators"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            named.partial_fit(X, bad)
     np.testing.assert_array_equal(named.coef_, before)
     assert named.partial_fit(X, Y.to_numpy()).classes_.tolist() == ["sea", "sky"]
 
 
-def test_one_label_and_rows_that_teach_nothing(small_set):
-    X, Y = small_set
-    one = clone(PLAIN).set_params(max_iter=5).fit(X, Y[:, :1])
-    theirs = Perceptron(shuffle=False, max_iter=5, tol=None).fit(X, Y[:, 0])
-    np.testing.assert_array_equal(one.predict(X)[:, 0], theirs.predict(X))
-    with pytest.raises(ValueError, match="pairs need at least two"):
-        PairwisePerceptrons(calibration_label=False).fit(X, Y[:, :1])
-    ranked = PairwisePerceptrons(calibration_label=False).fit(X, np.ones_like(Y))
-    assert ranked.n_iter_ == 1
-    assert not ranked.coef_.any()
-    np.testing.assert_array_equal(ranked.predict_proba(X), 0.5)
-
-
-def test_shuffling_is_seeded(small_set):
+def test_seeds_and_metadata(small_set):
     X, Y = small_set
     first, same, other = (
         PairwisePerceptrons(random_state=seed, max_iter=2).fit(X, Y).coef_ for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(first, same)
     assert (first != other).any()
-
-
-def test_metadata_is_its_own(small_set):
-    X, Y = small_set
-    weights = np.arange(80) % 3
     with config_context(enable_metadata_routing=True):
-        clf = clone(PLAIN).set_fit_request(sample_weight=True).fit(X, Y, sample_weight=weights)
+        clf = clone(PLAIN).set_fit_request(sample_weight=True)
+        clf.fit(X, Y, sample_weight=np.arange(80) % 3)
     assert (clf.coef_ != clone(PLAIN).fit(X, Y).coef_).any()
-    assert not hasattr(CalibratedLabelRanking(), "partial_fit")
