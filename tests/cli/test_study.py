@@ -167,7 +167,7 @@ def test_missing_sets_of_the_paper_are_listed_and_those_of_a_folder_found(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--algorithms", "XYZ"], "the study has no algorithm 'XYZ'; it has LPW, FCM"),
+        (["--algorithms", "XYZ"], "there is no algorithm 'XYZ'; there are LPW, FCM"),
         (["--sets", "yest"], "'yest'"),
         (["nowhere.toml"], "nowhere.toml"),
         (["--data", "nowhere"], "nowhere"),

@@ -129,7 +129,7 @@ def test_names_stay_texts(tmp_path):
 def test_unknown_metrics_and_controls_are_refused(wide, tmp_path):
     with pytest.raises(ValueError, match="there is no metric 'f1'; found 'loss'"):
         losses_record(wide, ["f1"])
-    with pytest.raises(ValueError, match="no algorithm 'D'; it has A, B, C"):
+    with pytest.raises(ValueError, match="no algorithm 'D'; there are A, B, C"):
         compare_losses(wide, tmp_path / "out", control="D")
     with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
         compare_losses(wide, tmp_path / "out", alpha=5)

@@ -97,7 +97,7 @@ def test_an_algorithm_whose_code_changed_is_computed_again_alone(own):
     kept = before.tasks.algorithm == "B"
     assert after.tasks[kept].equals(before.tasks[kept])
     assert plan_study(study, out).code_changes == ()
-    with pytest.raises(ValueError, match="no set, algorithm or metric 'C'; it has hamm"):
+    with pytest.raises(ValueError, match="no set, algorithm or metric 'C'; there are hamm"):
         run_study(study, out, rerun=["C"])
 
 

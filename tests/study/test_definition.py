@@ -128,7 +128,7 @@ def test_the_examples_of_the_documentation_are_valid(page, tmp_path):
             MINIMAL.replace('["yeast"]', "{yeast = {rows = 0}}"),
             "rows.* parameter of sets.yeast must be an int in",
         ),
-        ('criteria = ["loss"]\n' + MINIMAL, "criteria has the unknown names 'loss'"),
+        ('criteria = ["loss"]\n' + MINIMAL, "there is no metric 'loss'"),
         (MINIMAL + "[criteria.x]\n", "missing 2 required .* 'function'"),
         (MINIMAL + '[criteria.x]\nfunction = "os.getpid"\nneeds = "all"\n', "needs.* a str among"),
         (MINIMAL + "[criteria.x]\nweight = 3\n", "argument 'weight'"),

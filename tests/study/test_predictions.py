@@ -96,7 +96,7 @@ def test_what_is_stored_is_what_the_study_says(study, tmp_path, kept):
     assert plan_study(study).prediction_bytes == 0, "the size of given sets is not known"
     run_study(study, tmp_path)
     tasks = read_study(tmp_path).tasks
-    assert (tasks.score_bytes > 0).all() == (kept == "scores")
+    assert (tasks.stored == "scores").all() == (kept == "scores")
     assert (tasks.stored_bytes > 0).all() == (kept != "none")
     refused = {"scores": [], "labels": ["average_precision"], "none": ADDED[:2]}[kept]
     for name in ADDED[:2]:

@@ -1,6 +1,6 @@
 """Criterion, a metric of a study; and those that are known by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -58,6 +58,17 @@ class Criterion:
         if not np.isfinite(value):
             raise ValueError(f"{self.title} is {value}, expected a finite number")
         return value
+
+
+def own_names(known: Iterable[str], names: Iterable[str], what: str, absent: str = "") -> list[str]:
+    """Return names in their own spelling, whatever their case; unknown ones are an error."""
+    spelled, names = {name.casefold(): name for name in known}, list(names)
+    if unknown := [name for name in names if name.casefold() not in spelled]:
+        raise ValueError(
+            f"there is no {what} {', '.join(map(repr, unknown))}; there are "
+            f"{', '.join(spelled.values())}" + (absent and f". Not installed: {absent}")
+        )
+    return [spelled[name.casefold()] for name in names]
 
 
 def one_error(truth: IntArray, scores: FloatArray) -> float:

@@ -21,7 +21,7 @@ from pairmend._utils.sklearn_private import (
 )
 from pairmend.datasets.named_sets import find_entry
 from pairmend.metrics import LOSSES
-from pairmend.study.criteria import CRITERIA, Criterion
+from pairmend.study.criteria import CRITERIA, Criterion, own_names
 from pairmend.study.objects import build, describe, importable, missing_packages
 from pairmend.study.sources import Source
 
@@ -126,12 +126,8 @@ class Study:
         if not isinstance(sets, Mapping):
             sets = {find_entry(name).name: {} for name in sets}
         if not isinstance(criteria, Mapping):
-            if unknown := [name for name in criteria if name not in CRITERIA]:
-                raise ValueError(
-                    f"criteria has the unknown names {', '.join(map(repr, unknown))}; expected "
-                    f"{', '.join(CRITERIA)}, or a mapping of names to Criterion objects"
-                )
-            criteria = {name: CRITERIA[name] for name in criteria}
+            names = own_names(CRITERIA, criteria, "metric")
+            criteria = {name: CRITERIA[name] for name in names}
         sets = {name: Source.of(name, given) for name, given in sets.items()}
         given = {"sets": sets, "algorithms": dict(self.algorithms), "criteria": dict(criteria)}
         for key, part in given.items():
@@ -209,21 +205,10 @@ class Study:
             study = replace(study, sets=chosen, skip_missing=False)
         if algorithms is not None:
             absent = [f"{name} needs {', '.join(each)}" for name, each in self.left_out.items()]
-            kept = own_names(self.algorithms, list(algorithms), "algorithm", "; ".join(absent))
+            kept = own_names(self.algorithms, algorithms, "algorithm", "; ".join(absent))
             parts = {name: self.algorithms[name] for name in kept}
             study = replace(study, algorithms=parts, left_out={})
         return study
-
-
-def own_names(own: Iterable[str], names: list[str], what: str, absent: str = "") -> list[str]:
-    """Return names in the spelling of the study, whatever their case; unknown ones are an error."""
-    spelled = {name.casefold(): name for name in own}
-    if unknown := [name for name in names if name.casefold() not in spelled]:
-        raise ValueError(
-            f"the study has no {what} {', '.join(map(repr, unknown))}; it has "
-            f"{', '.join(spelled.values())}" + (absent and f". Not installed: {absent}")
-        )
-    return [spelled[name.casefold()] for name in names]
 
 
 def _check_name(what: str, name: Any) -> None:

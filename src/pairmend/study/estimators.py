@@ -19,7 +19,7 @@ from pairmend._utils.classifiers import (
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.model_selection import MultilabelStratifiedKFold
-from pairmend.study.criteria import CRITERIA, Criterion
+from pairmend.study.criteria import CRITERIA, Criterion, own_names
 
 
 def tuned(
@@ -62,9 +62,8 @@ def tuned(
     {'estimator__C': 1.0}
     """
     if isinstance(criterion, str):
-        if criterion not in CRITERIA:
-            raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}, got {criterion!r}")
-        criterion = CRITERIA[criterion]
+        (name,) = own_names(CRITERIA, [criterion], "metric")
+        criterion = CRITERIA[name]
     for params in ParameterGrid(dict(grid)):  # raises now what a fit would raise
         clone(classifier).set_params(**params)
     return GridSearchCV(

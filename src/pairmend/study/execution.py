@@ -6,13 +6,13 @@ import random
 import time
 import traceback
 import warnings
-import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
+from io import BytesIO
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,49 +55,37 @@ class Batch(NamedTuple):
         return self._replace(tasks=tuple(task for task in self.tasks if task not in done))
 
 
-class Predictions(NamedTuple):
-    """True and predicted labels of test rows as bits, and scores in single precision, compressed.
+def packed(truth: IntArray, labels: IntArray, scores: Any = None) -> bytes:
+    """Return labels as bits, and scores in single precision if there are some, compressed."""
+    arrays: dict[str, Any] = {"shape": truth.shape}
+    arrays |= {"truth": np.packbits(truth > 0), "labels": np.packbits(labels > 0)}
+    if scores is not None:
+        arrays["scores"] = scores.astype("<f4")
+    file = BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
 
-    Scores are empty if they are not stored.
-    """
 
-    n_rows: int
-    n_labels: int
-    truth: bytes
-    labels: bytes
-    scores: bytes = b""
-
-    @classmethod
-    def of(cls, truth: IntArray, labels: IntArray, scores: Any) -> "Predictions":
-        """Pack arrays of shape (n_rows, n_labels); scores may be None."""
-        y, z = (zlib.compress(np.packbits(part.astype(bool)).tobytes()) for part in (truth, labels))
-        packed = b"" if scores is None else zlib.compress(scores.astype("<f4").tobytes())
-        return cls(len(truth), truth.shape[1], y, z, packed)
-
-    def arrays(self) -> tuple[IntArray, dict[str, Any]]:
-        """Return true labels, and predicted labels and scores by kind."""
-        shape, n_bits = (self.n_rows, self.n_labels), self.n_rows * self.n_labels
-        truth, labels = (
-            np.unpackbits(np.frombuffer(zlib.decompress(bits), np.uint8), count=n_bits)
-            .reshape(shape)
-            .astype(np.int64)
-            for bits in (self.truth, self.labels)
-        )
-        found = {"labels": labels}
-        if self.scores:
-            scores = np.frombuffer(zlib.decompress(self.scores), "<f4")
-            found["scores"] = scores.reshape(shape).astype(np.float64)
-        return truth, found
+def unpacked(stored: bytes) -> dict[str, Any]:
+    """Return what was packed: truth, labels, and scores in double precision."""
+    with np.load(BytesIO(stored)) as file:
+        shape, found = tuple(file["shape"]), {}
+        for name in ("truth", "labels"):
+            bits = np.unpackbits(file[name], count=np.prod(shape))
+            found[name] = bits.reshape(shape).astype(np.int64)
+        if "scores" in file:
+            found["scores"] = file["scores"].astype(np.float64)
+    return found
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a task: its row of the table of tasks, values of metrics, stored predictions."""
+    """Result of a task: its row of the table of tasks, values of metrics, packed predictions."""
 
     task: Task
     row: dict[str, Any]
     values: dict[str, float]
-    predictions: Predictions | None
+    predictions: bytes | None = None
 
     @property
     def error(self) -> str:
@@ -175,14 +163,14 @@ def perform(study: Study, batch: Batch, data: CachedSet) -> Iterator[Outcome]:
                 prediction.seconds = time.perf_counter() - started
                 scores = _scores(study, model, rows, data.Y.shape[1])
                 # Metrics are computed from what is stored, so that those computed later are equal.
-                stored = Predictions.of(data.Y[test], labels, scores)
-                truth, predicted = stored.arrays()
+                stored = packed(data.Y[test], labels, scores)
+                found = unpacked(stored)
                 values = {
-                    name: criterion(truth, predicted[criterion.needs])
+                    name: criterion(found["truth"], found[criterion.needs])
                     for name, criterion in study.criteria.items()
                 }
                 if study.predictions == "labels":
-                    stored = stored._replace(scores=b"")
+                    stored = packed(data.Y[test], labels)
         chosen = getattr(model, "best_params_", None) if values else None
         row = {
             "fit_seconds": fit.seconds,
@@ -202,11 +190,11 @@ def failures(batch: Batch, error: Exception) -> Iterator[Outcome]:
     row = dict.fromkeys(("fit_seconds", "predict_seconds", "peak_bytes"))
     row |= {"warnings": "", "chosen": "", **failure_of(error)}
     for task in batch.tasks:
-        yield _outcome(batch, task, row, {}, None)
+        yield _outcome(batch, task, row, {})
 
 
 def _outcome(
-    batch: Batch, task: Task, row: Any, values: dict[str, float], kept: Predictions | None
+    batch: Batch, task: Task, row: Any, values: dict[str, float], kept: bytes | None = None
 ) -> Outcome:
     known = {"status": "failed" if row["error"] else "done", "seed": batch.seed}
     known |= {"fitted_by": batch.fitted_by, "finished": now(), **task._asdict()}

@@ -183,9 +183,7 @@ def public_path(thing: Any) -> str | None:
     parts = module.split(".")
     for length in range(1, len(parts) + 1):
         candidate = ".".join(parts[:length])
-        try:
+        with suppress(ImportError):
             if getattr(importlib.import_module(candidate), name, None) is thing:
                 return f"{candidate}.{name}"
-        except ImportError:
-            continue
     return None

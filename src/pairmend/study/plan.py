@@ -9,7 +9,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairmend.study.definition import Study, own_names
+from pairmend.study.criteria import own_names
+from pairmend.study.definition import Study
 from pairmend.study.execution import Task, batches_of
 from pairmend.study.objects import as_text, describe, importable, modules_of, own_file
 from pairmend.study.store import StudyRecord, read_record, require_extra
@@ -133,7 +134,7 @@ def plan_study(
 def names_of(study: Study, names: Iterable[str]) -> set[str]:
     """Return names of sets, algorithms and metrics as the study has them."""
     own = (*study.criteria, *study.sets, *study.algorithms)
-    return set(own_names(own, list(names), "set, algorithm or metric"))
+    return set(own_names(own, names, "set, algorithm or metric"))
 
 
 def _planned(
@@ -174,10 +175,9 @@ def _definition_changes(
         kind, _, name = place.partition(".")
         if kind in ("sets", "algorithms") and place not in old.keys() & new.keys() & places:
             continue
-        if place in new and kind == "criteria" and (place not in old or name in again):
-            needs_scores = study.criteria[name].needs == "scores"
-            if (rows["score_bytes" if needs_scores else "stored_bytes"] > 0).all():
-                continue
+        is_added = place in new and kind == "criteria" and (place not in old or name in again)
+        if is_added and rows["stored"].isin({study.criteria[name].needs, "scores"}).all():
+            continue
         before, after = (texts.get(place, "absent") for texts in (old, new))
         if before != after:
             yield f"{place} was {before}, is now {after}"

@@ -144,7 +144,12 @@ def run_study(
     with ExitStack() as stack:
         perform: Any = partial(run_in_processes, n_workers=jobs)
         if dask is not None:
-            perform = partial(run_on_cluster, client=_client(dask, stack))
+            require_extra("distributed", extra="dask")
+            if isinstance(dask, str):
+                from distributed import Client
+
+                dask = stack.enter_context(Client(dask, timeout=5, set_as_default=False))
+            perform = partial(run_on_cluster, client=dask)
         if out is None:  # Windows does not remove a file that a process still has open
             out = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         folder = Path(out).absolute()  # a classifier may change the working directory
@@ -241,16 +246,6 @@ def reason_not_to_run(study: Study, plan: Plan, out: Path, accept_changes: bool 
     return "" if plan.n_tasks else "all sets are missing, so there is nothing to run"
 
 
-def _client(cluster: Any, stack: ExitStack) -> Any:
-    """Return the client of a Dask cluster given as a client or as the address of its scheduler."""
-    require_extra("distributed", extra="dask")
-    from distributed import Client
-
-    if not isinstance(cluster, str):
-        return cluster
-    return stack.enter_context(Client(cluster, timeout=5, set_as_default=False))
-
-
 def _lock(folder: Path, stack: ExitStack) -> None:
     """Make and lock a results folder; raise an error at once if another process has locked it."""
     from filelock import FileLock, Timeout
@@ -298,8 +293,6 @@ class _Run:
                 batches = list(batches_of(study, name, self.plan.done))
                 try:
                     data = replace(study.sets[name].load(data_dir, download), name=name)
-                    if len(data.Y) < study.folds or data.Y.shape[1] < 2:
-                        raise ValueError(f"{name} has the shape {data.Y.shape}, which is too small")
                     found, fold_of = _facts(study, name, data), folds_of(study, name, data.Y)
                 except Exception as error:  # one broken set must not stop the others
                     failed += [each for batch in batches for each in failures(batch, error)]

@@ -18,7 +18,7 @@ from pairmend.datasets.data import subset
 from pairmend.datasets.named_sets import CatalogueEntry, find_entry, is_available
 from pairmend.study.objects import describe, find, own_file
 
-KEYS: dict[str, dict[str, list[Any]]] = {
+KEYS: dict[str, Any] = {
     "catalogue": {"catalogue": [str]},
     "file": {"file": [str], "xml": [str], "labels": [list], "targets": [Integral]}
     | {"max_bytes": [Integral], "max_cells": [Integral]},

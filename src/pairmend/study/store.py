@@ -9,16 +9,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairmend.study.criteria import CRITERIA, Criterion
-from pairmend.study.definition import own_names
-from pairmend.study.execution import Outcome, Predictions, Task
+from pairmend.study.criteria import CRITERIA, Criterion, own_names
+from pairmend.study.execution import Outcome, Task, unpacked
 from pairmend.study.objects import as_text, describe
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FILE = "study.sqlite"
-LAYOUT = 4
+LAYOUT = 5
 """Number of the layout of the tables; a file with another one is refused."""
 PROGRAM = 0x706D6E64
 """SQLite's application_id of files of this program."""
@@ -30,7 +29,7 @@ TABLES = {
     "tasks": f"{TASK}, status, seed, fitted_by, fit_seconds, predict_seconds, peak_bytes, "
     f"warnings, error, traceback, finished, chosen, run, PRIMARY KEY ({TASK})",
     "results": f"{TASK}, criterion, value, PRIMARY KEY ({TASK}, criterion)",
-    "predictions": f"{TASK}, n_rows, n_labels, truth, labels, scores, PRIMARY KEY ({TASK})",
+    "predictions": f"{TASK}, kind, arrays, PRIMARY KEY ({TASK})",
 }
 """Tables of the file and their columns."""
 
@@ -102,7 +101,8 @@ class Store:
             _insert(connection, "tasks", **outcome.row, run=run)
             task = outcome.task._asdict()
             if outcome.predictions:
-                _insert(connection, "predictions", **task, **outcome.predictions._asdict())
+                kind = "scores" if "scores" in unpacked(outcome.predictions) else "labels"
+                _insert(connection, "predictions", **task, kind=kind, arrays=outcome.predictions)
             for name, value in outcome.values.items():
                 _insert(connection, "results", **task, criterion=name, value=value)
 
@@ -126,15 +126,14 @@ def missing_values(
 ) -> Iterator[dict[str, Any]]:
     """Yield rows of results of metrics that tasks with stored predictions lack."""
     known = set(connection.execute(f"SELECT {TASK}, criterion FROM results"))
-    columns = f"{TASK}, n_rows, n_labels, truth, labels, scores"
-    for row in connection.execute(f"SELECT {columns} FROM predictions"):
-        task = Task(*row[:4])
-        if lacking := [name for name in criteria if (*task, name) not in known]:
-            truth, predicted = Predictions(*row[4:]).arrays()
+    for *row, stored in connection.execute(f"SELECT {TASK}, arrays FROM predictions"):
+        task = Task(*row)
+        lacking = [name for name in criteria if (*task, name) not in known]
+        found = unpacked(stored) if lacking else {}
         for name in lacking:
-            if criteria[name].needs in predicted:
+            if criteria[name].needs in found:
                 with suppress(ValueError):  # it is not defined for these rows
-                    value = criteria[name](truth, predicted[criteria[name].needs])
+                    value = criteria[name](found["truth"], found[criteria[name].needs])
                     yield {**task._asdict(), "criterion": name, "value": value}
 
 
@@ -167,7 +166,8 @@ class StudyRecord:
         available), ``fitted_by`` (the algorithm whose fit it shares; its own name if
         none), ``warnings`` (of the classifier, a line each), ``error`` (the last line) and
         ``traceback``, both empty when done, ``finished`` (ISO time), ``run`` (that of `runs`),
-        ``stored_bytes`` (size of the stored predictions, NaN without) and ``score_bytes``.
+        ``stored`` (what is stored of the predictions: "scores", "labels", or NaN) and
+        ``stored_bytes``.
     sets : DataFrame
         A row for each set that was loaded: ``set``, ``title``, ``paper_number`` (NaN for a set
         that is not in the paper), ``sha256`` of its contents, ``source``, and its
@@ -232,7 +232,7 @@ class StudyRecord:
         StudyRecord
         """
         own = self.definition["algorithms"]
-        kept = own_names(own, own if algorithms is None else list(algorithms), "algorithm")
+        kept = own_names(own, own if algorithms is None else algorithms, "algorithm")
         judged: dict[str, Any] = {} if alpha is None else {"alpha": alpha}
         if alpha is not None and not 0 < alpha < 1:
             raise ValueError(f"alpha must be between 0 and 1, such as 0.05, got {alpha!r}")
@@ -312,10 +312,10 @@ def read_record(folder: Path, metrics: Iterable[str] | None = None) -> StudyReco
         _check(definition)
         tasks, results = table("tasks", TASK), table("results", f"{TASK}, criterion")
         sets, runs = table("sets", "rowid"), table("runs", "run")
-        size = "length(truth) + length(labels) + length(scores) AS stored_bytes"
-        sizes = table("predictions", TASK, f"{TASK}, {size}, length(scores) AS score_bytes")
+        sizes = f"{TASK}, kind AS stored, length(arrays) AS stored_bytes"
+        stored = table("predictions", TASK, sizes)
         if metrics is not None:
-            definition, results = _with_metrics(connection, definition, results, list(metrics))
+            definition, results = _with_metrics(connection, definition, results, metrics)
         # A column without any value would have the type object.
         numbers = ["peak_bytes", "fit_seconds", "predict_seconds"]
         tasks[numbers] = tasks[numbers].astype("float64")
@@ -331,7 +331,7 @@ def read_record(folder: Path, metrics: Iterable[str] | None = None) -> StudyReco
     return StudyRecord(
         definition=definition,
         results=results,
-        tasks=tasks.drop(columns="chosen").merge(sizes, "left", on=list(Task._fields)),
+        tasks=tasks.drop(columns="chosen").merge(stored, "left", on=list(Task._fields)),
         sets=sets.join(pd.DataFrame(facts, index=sets.index)),
         runs=runs,
         chosen=pd.DataFrame(chosen, columns=[*Task._fields, "parameter", "value"]),
@@ -343,17 +343,13 @@ def _with_metrics(
     connection: sqlite3.Connection,
     definition: dict[str, Any],
     results: "pd.DataFrame",
-    metrics: list[str],
+    metrics: Iterable[str],
 ) -> "tuple[dict[str, Any], pd.DataFrame]":
     """Return definition and results with some metrics, computed from predictions if need be."""
     import pandas as pd
 
     known = definition["criteria"]
-    if unknown := [name for name in metrics if name not in known and name not in CRITERIA]:
-        raise ValueError(
-            f"there is no metric {', '.join(map(repr, unknown))}; there are "
-            f"{', '.join({**known, **CRITERIA})}"
-        )
+    metrics = own_names({**CRITERIA, **known}, metrics, "metric")
     criteria = {name: CRITERIA[name] for name in metrics if name not in known}
     added = pd.DataFrame(missing_values(connection, criteria), columns=results.columns)
     if criteria and added.empty:

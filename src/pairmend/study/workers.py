@@ -75,12 +75,10 @@ def run_on_cluster(
     if study.time_limit is not None:
         raise ValueError("a time limit needs local worker processes: leave out --dask or the limit")
     here, sets = versions(), dict[Path, Any]()
-    for worker, there in client.run(versions).items():
-        if other := [name for name in here if there.get(name) != here[name]]:
-            raise RuntimeError(
-                f"the Dask worker {worker} has other versions of {', '.join(other)}: results "
-                "could differ. Install the same versions everywhere."
-            )
+    if other := {key: there for key, there in client.run(versions).items() if there != here}:
+        raise RuntimeError(
+            f"results could differ, as Dask workers have other versions: {other}, here {here}"
+        )
 
     def submit(job: Job) -> Future[Any]:
         if client.status != "running":
