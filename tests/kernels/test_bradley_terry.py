@@ -46,18 +46,6 @@ def test_strengths_maximise_the_likelihood_locally(comparisons):
             )
 
 
-def test_rows_are_independent_and_label_order_does_not_matter(rng):
-    wins_or_ties, against_virtual = rng.rand(20, 4, 4) ** 3, rng.rand(20, 4)
-    strengths, _ = bradley_terry(wins_or_ties, against_virtual, prior=0.05)
-    single, _ = bradley_terry(wins_or_ties[7:8], against_virtual[7:8], prior=0.05)
-    np.testing.assert_allclose(single[0], strengths[7], rtol=1e-12)
-    order = [2, 0, 3, 1]
-    permuted, _ = bradley_terry(
-        wins_or_ties[:, order][:, :, order], against_virtual[:, order], prior=0.05
-    )
-    np.testing.assert_allclose(permuted, strengths[:, order], rtol=1e-6)
-
-
 def test_ties_are_extracted_and_contradictions_scaled():
     wins_or_ties = np.array([[[9.0, 1.0, 0.0], [1.0, 9.0, 0.2], [0.0, 0.6, 9.0]]])
     before = wins_or_ties.copy()

@@ -19,36 +19,23 @@ def queries(rng, points):
     return np.vstack([rng.rand(5, 4), points[[3, 0]], [[9, -9, 0, 4]]])
 
 
-@pytest.mark.parametrize("beta", [1e-3, 1.0, 64.0])
-def test_gaussian_weights_equal_a_loop(queries, points, beta):
-    expected = references.gaussian_weights(queries, points, beta)
-    np.testing.assert_allclose(gaussian_weights(queries, points, beta), expected, atol=1e-10)
+KERNELS = [
+    (gaussian_weights, references.gaussian_weights, [1e-3, 1.0, 64.0]),
+    (adaptive_weights, references.adaptive_weights, [1, 2, 7, 15]),
+]
 
 
-@pytest.mark.parametrize("k", [1, 2, 7, 15])
-def test_adaptive_weights_equal_a_loop(queries, points, k):
-    expected = references.adaptive_weights(queries, points, k)
-    np.testing.assert_allclose(adaptive_weights(queries, points, k), expected, atol=1e-10)
-
-
-@pytest.mark.parametrize(
-    "kernel", [lambda q, p: gaussian_weights(q, p, 2.0), lambda q, p: adaptive_weights(q, p, 3)]
-)
-class TestBothKernels:
-    def test_sparse_equals_dense(self, kernel, queries, points):
-        dense = kernel(queries, points)
-        np.testing.assert_allclose(
-            kernel(sparse.csr_array(queries), sparse.csr_array(points)), dense, atol=1e-12
-        )
-
-    def test_float32(self, kernel, queries, points):
-        single = kernel(queries.astype(np.float32), points.astype(np.float32))
-        assert single.dtype == np.float32
-        np.testing.assert_allclose(single, kernel(queries, points), atol=2e-4)
-
-    def test_coinciding_points_have_equal_weights(self, kernel, queries, points):
-        weights = kernel(queries, points)
-        np.testing.assert_allclose(weights[:, 3], weights[:, 7], atol=1e-12)
+@pytest.mark.parametrize(("kernel", "reference", "widths"), KERNELS)
+def test_weights_equal_a_loop(kernel, reference, widths, queries, points):
+    for width in widths:
+        weights = kernel(queries, points, width)
+        np.testing.assert_allclose(weights, reference(queries, points, width), atol=1e-10)
+        np.testing.assert_allclose(weights[:, 3], weights[:, 7], atol=1e-12)  # equal points
+        of_sparse = kernel(sparse.csr_array(queries), sparse.csr_array(points), width)
+        np.testing.assert_allclose(of_sparse, weights, atol=1e-12)
+    single = kernel(queries.astype(np.float32), points.astype(np.float32), 3)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, kernel(queries, points, 3), atol=2e-4)
 
 
 def test_queries_far_outside_keep_their_digits(rng):

@@ -1,9 +1,8 @@
-"""Two parallel hyperplanes against a general-purpose solver, and scikit-learn."""
+"""Two parallel hyperplanes against a general-purpose solver."""
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.svm import LinearSVC
 
 import overlap_references as references
 from pairmend.kernels.parallel_hyperplanes import fit_parallel_hyperplanes
@@ -33,17 +32,6 @@ def test_solution_equals_that_of_a_quadratic_programme(seed, cost):
     np.testing.assert_allclose(w, expected, atol=2e-5)
     np.testing.assert_allclose(thresholds, places, atol=2e-5)
     assert converged
-
-
-def test_without_shared_rows_it_equals_a_linear_svm():
-    X, Y, _ = problem(3, n=60, noise=1.0)
-    Y[:, 1] = ~Y[:, 0]
-    w, thresholds, _ = fit(X, Y, np.full(60, 0.7))
-    # A large intercept_scaling makes the regularisation of the intercept negligible.
-    svc = LinearSVC(C=0.7, intercept_scaling=1000, tol=1e-10, dual=False, max_iter=10_000)
-    svc.fit(X, Y[:, 0])
-    np.testing.assert_allclose(w, svc.coef_[0], atol=1e-4)
-    np.testing.assert_allclose(thresholds, -svc.intercept_[0], atol=1e-4)
 
 
 def test_sparse_rows_shifted_rows_and_swapped_labels():
@@ -82,8 +70,3 @@ def test_threshold_that_is_not_unique_lies_in_the_middle():
     assert w[0] > 0
     assert a == pytest.approx(w[0] * (-60 - 1) / 2, rel=1e-9)
     assert a < b
-
-
-def test_too_few_steps_are_reported_as_not_converged():
-    X, Y, costs = problem(2, n=60, d=20)
-    assert not fit(X, Y, 100 * costs, max_iter=2)[2]
