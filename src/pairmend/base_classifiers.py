@@ -18,6 +18,7 @@ from pairmend._utils.arrays import (
     foreign_namespace,
     is_frame,
     is_plain,
+    is_texts,
     is_valid,
     like_rows,
     set_feature_attributes,
@@ -44,6 +45,9 @@ class DenseScaler(TransformerMixin, BaseEstimator):
     ----------
     standardize : bool, default=True
         Whether numbers are standardized; if not, NaN is replaced by the mean only.
+    words : bool, default=False
+        Whether texts are encoded by their words in place of components; rows with texts are
+        sparse then.
 
     Attributes
     ----------
@@ -76,8 +80,9 @@ class DenseScaler(TransformerMixin, BaseEstimator):
     encoder_: Any
     frame_encoder_: FrameEncoder | None
 
-    def __init__(self, standardize: bool = True):
+    def __init__(self, standardize: bool = True, words: bool = False):
         self.standardize = standardize
+        self.words = words
 
     def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the scaler and the encoders on dense rows.
@@ -102,7 +107,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
             return self
         if isinstance(X, EncodedFrame):
             self.frame_encoder_ = X.encoder
-        elif is_frame(X):
+        elif is_frame(X) or is_texts(X):
             self.frame_encoder_ = FrameEncoder().fit(X)
         if self.frame_encoder_ is None:
             numbers = self._check(X, reset=True)
@@ -144,12 +149,14 @@ class DenseScaler(TransformerMixin, BaseEstimator):
             numbers = X if is_valid(self, X) else self._check(X, reset=False)
             return numbers if self.scaler_ is None else change(numbers)
         rows = self.frame_encoder_.encode(X)
-        parts = [rows.components]
+        with_words = self.words and rows.words is not None
+        parts = [rows.not_in_words if with_words else rows.components]
         if self.encoder_ is not None:
             parts.insert(0, self.encoder_.transform(rows.codes))
         if self.scaler_ is not None:
             parts.insert(0, change(rows.numbers))
-        return np.hstack(parts)
+        dense = np.hstack(parts)
+        return sparse.hstack([dense, rows.words], format="csr") if with_words else dense
 
     def _filled(self, numbers: Any) -> FloatArray:
         """Return numbers with NaN replaced by the mean."""
@@ -330,7 +337,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         if sample_weight is not None:
             checked = check_sample_weight(sample_weight, X, ensure_non_negative=True)
             sample_weight = relative_weights(checked)
-        self.scaler_ = DenseScaler(self.standardize).fit(X, sample_weight=sample_weight)
+        self.scaler_ = DenseScaler(self.standardize, words=True).fit(X, sample_weight=sample_weight)
         set_feature_attributes(self, X if hasattr(X, "shape") else np.asarray(X))
         is_plain_array = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.c_contiguous
         if overwrite and is_plain_array and self.standardize:

@@ -298,6 +298,41 @@ def frame_columns(X: MatrixLike) -> list[Any]:
     return list(X.columns if hasattr(X, "to_series") or hasattr(X, "iloc") else X.column_names)
 
 
+class TextTable:
+    """A list of texts as a table with one column, which is read as one of pyarrow."""
+
+    column_names = ("text",)
+
+    def __init__(self, texts: Any):
+        self.texts = list(texts)
+        self.shape = (len(self.texts), 1)
+
+    def column(self, position: int) -> "TextTable":
+        """Return the only column."""
+        return self
+
+    def to_pylist(self) -> list[str | None]:
+        """Return the texts."""
+        return self.texts
+
+
+def is_texts(X: Any) -> bool:
+    """Return whether X is a list of strings, of which some may be missing."""
+    if not isinstance(X, list | tuple) or not any(isinstance(text, str) for text in X):
+        return False
+    return all(text is None or isinstance(text, str) for text in X)
+
+
+def _texts_of(X: Any) -> list[Any] | None:
+    """Return the texts of a 1-D array or a series as a list, None for anything else."""
+    is_series = hasattr(X, "to_list") and not is_frame(X)
+    if not is_series and not (isinstance(X, np.ndarray) and X.ndim == 1):
+        return None
+    cells = X.to_list() if is_series else X.tolist()
+    texts = [c if isinstance(c, str) or str(c) not in ("nan", "<NA>") else None for c in cells]
+    return texts if is_texts(texts) else None
+
+
 def is_pandas(X: MatrixLike) -> bool:
     """Return whether X is a pandas frame, without importing pandas."""
     return hasattr(X, "columns") and hasattr(X, "iloc")
@@ -317,6 +352,8 @@ class EncodedFrame:
 
     values: FloatArray
     encoder: Any
+    words: Any = None
+    """TF-IDF of the words of texts whose components are in `values`, CSR; None without any."""
 
     ndim = 2
 
@@ -329,7 +366,8 @@ class EncodedFrame:
         return len(self.values)
 
     def __getitem__(self, rows: Any) -> "EncodedFrame":
-        return EncodedFrame(self.values[rows], self.encoder)
+        words = None if self.words is None else self.words[rows]
+        return EncodedFrame(self.values[rows], self.encoder, words)
 
     @property
     def numbers(self) -> FloatArray:
@@ -345,6 +383,11 @@ class EncodedFrame:
     def components(self) -> FloatArray:
         """Columns of components of texts and dates."""
         return self._selected(self.encoder.n_categories_ < 0)
+
+    @property
+    def not_in_words(self) -> FloatArray:
+        """Columns of components that `words` does not hold in full."""
+        return self._selected(self.encoder.n_categories_ == -1)
 
     def _selected(self, columns: Any) -> FloatArray:
         # C order: sums are then added in the same order as those of arrays.
@@ -409,6 +452,8 @@ def check_rows(X: MatrixLike) -> MatrixLike:
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
+    elif (texts := _texts_of(X)) is not None:
+        X = texts
     elif isinstance(X, list | tuple):
         with suppress(ValueError):  # rows of different lengths, which a pipeline may accept
             array = np.asarray(X)

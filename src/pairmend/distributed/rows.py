@@ -178,7 +178,10 @@ def stack(blocks: Sequence[Block]) -> Block:
 def stack_rows(parts: Sequence[MatrixLike]) -> MatrixLike:
     """Concatenate rows: arrays, CSR matrices, frames or encoded frames."""
     if isinstance(parts[0], EncodedFrame):
-        return replace(parts[0], values=np.concatenate([part.values for part in parts]))
+        values = np.concatenate([part.values for part in parts])
+        words = [part.words for part in parts if part.words is not None]
+        found = sparse.vstack(words, format="csr") if words else None
+        return replace(parts[0], values=values, words=found)
     if hasattr(parts[0], "columns"):
         import pandas as pd
 

@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.arrays import (
     EncodedFrame,
+    TextTable,
     check_columns,
     frame_columns,
     is_frame,
+    is_texts,
     set_feature_attributes,
 )
 from pairmend._utils.classifiers import check_params
@@ -39,8 +41,9 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
     - dates, and strings all of which are dates in one format: days since 1970, and sine and
       cosine of the time of the year, of the week and, if there are times, of the day;
     - durations: seconds;
-    - strings of several words that rarely repeat: TF-IDF of the words that occur in at least two
-      rows, projected to at most 100 components by a truncated SVD;
+    - strings of several words that rarely repeat: TF-IDF of the words and pairs of words that occur
+      in at least two rows, projected to at most 100 components by a truncated SVD. Logistic
+      regressions of this library use the TF-IDF itself;
     - other strings, and all columns of a categorical dtype: the code of the category. Categories
       beyond the 100 most frequent ones share one code.
 
@@ -64,7 +67,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         How each column was read. ``pandas.DataFrame(encoder.columns_)`` shows it as a table.
     n_categories_ : ndarray of int, shape (n_encoded,)
         For each encoded column the number of categories; 0 for numbers, -1 for components of
-        texts and dates, which are not scaled.
+        texts and dates, which are not scaled, and -2 for those of a truncated SVD.
     source_ : ndarray of int, shape (n_encoded,)
         Number of the column of the frame that each encoded column comes from.
     n_features_in_ : int
@@ -108,8 +111,8 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : DataFrame
-            A frame of pandas or polars, or a table of pyarrow.
+        X : DataFrame or list of str
+            A frame of pandas or polars, a table of pyarrow, or texts, which are one column.
         y : None
             Not used.
 
@@ -126,6 +129,9 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         'date'
         """
         check_params(self, self.get_params(deep=False))
+        kinds = dict(self.kinds or {})
+        if is_texts(X):
+            X, kinds = TextTable(X), {TextTable.column_names[0]: "text"} | kinds
         if not is_frame(X):
             raise ValueError(
                 f"FrameEncoder expects a pandas or polars frame, got a {type(X).__name__}. Convert "
@@ -137,7 +143,6 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         if len(set(names)) < len(names):
             twice = sorted({str(name) for name in names if names.count(name) > 1})
             raise ValueError(f"X has several columns of the same name: {twice}. Rename them.")
-        kinds = dict(self.kinds or {})
         if unknown := [name for name in kinds if name not in names]:
             raise ValueError(f"kinds names columns that X lacks: {unknown}.")
         if wrong := {name: kind for name, kind in kinds.items() if kind not in KINDS}:
@@ -209,13 +214,21 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         if isinstance(X, EncodedFrame):
             return X
         check_is_fitted(self)
+        X = TextTable(X) if is_texts(X) else X
         check_columns(self, X)
         if is_frame(X):
             columns = [read_column(X, place) for place in range(X.shape[1])]
         else:
             columns = self._columns_of_array(X)
-        parts = [reader.read(column) for reader, column in zip(self._readers, columns, strict=True)]
-        return EncodedFrame(np.hstack(parts), self)
+        parts, words = [], []
+        for reader, column in zip(self._readers, columns, strict=True):
+            if getattr(reader, "projection", None) is None:
+                parts.append(reader.read(column))
+            else:
+                words.append(reader.words(column))
+                parts.append(reader.components(words[-1]))
+        found = sparse.hstack(words, format="csr") if words else None
+        return EncodedFrame(np.hstack(parts), self, found)
 
     def _columns_of_array(self, X: Any) -> list[Column]:
         if not all(summary.kind in ("number", "empty") for summary in self.columns_):

@@ -30,8 +30,10 @@ TEXT_WORDS = 3.0
 """Mean number of words from which on strings that rarely repeat are text."""
 TEXT_SHARE = 0.05
 """Share of different strings among the rows up to which even long strings are categories."""
-VOCABULARY = 10_000
-"""Words of a text column that are counted, the most frequent ones."""
+VOCABULARY = 100_000
+"""Words and pairs of words of a text column that are counted, the most frequent ones."""
+TOKENS = r"(?u)\w+|[^\w\s]"
+"""Words, and single characters that are neither letters, digits nor spaces, such as emoji."""
 COMPONENTS = 100
 """Components that represent a text column."""
 ISO = "ISO 8601"
@@ -215,7 +217,7 @@ class DateReader:
 
 @dataclass(frozen=True)
 class TextReader:
-    """Reads text as TF-IDF of its words, projected to components and scaled to length 1.
+    """Reads text as TF-IDF of its words and pairs of words, projected to components of length 1.
 
     Words of a single row are left out: they may be names, and no other row has them. `projection`
     is None if there are no more words than components.
@@ -229,8 +231,9 @@ class TextReader:
     def fit(cls, column: Column, *, projects: bool = True) -> "TextReader":
         """Find the words and the components of a column."""
         vectorizer = TfidfVectorizer(
-            sublinear_tf=True, max_features=VOCABULARY, min_df=2, strip_accents="unicode"
-        )
+            sublinear_tf=True, max_features=VOCABULARY, min_df=2, strip_accents="unicode",
+            ngram_range=(1, 2), token_pattern=TOKENS,
+        )  # fmt: skip
         try:
             counts = vectorizer.fit_transform([key or "" for key in column.keys])
         except ValueError as error:
@@ -245,20 +248,26 @@ class TextReader:
 
     @property
     def layout(self) -> list[tuple[int, float]]:
-        """The components, which distances do not scale."""
-        width = len(self.vectorizer.vocabulary_)
-        if self.projection is not None:
-            width = len(self.projection.components_)
-        return [(-1, BETWEEN_UNIT_VECTORS)] * width
+        """The components, which distances do not scale; -2 for those of a projection."""
+        if self.projection is None:
+            return [(-1, BETWEEN_UNIT_VECTORS)] * len(self.vectorizer.vocabulary_)
+        return [(-2, BETWEEN_UNIT_VECTORS)] * len(self.projection.components_)
 
     def read(self, column: Column) -> FloatArray:
         """Return the components; all are 0 where a text is missing."""
+        return self.components(self.words(column))
+
+    def words(self, column: Column) -> Any:
+        """Return the TF-IDF of words, CSR."""
         if column.holds != "strings" and not column.missing.all():
             raise column.unexpected("text")
-        counts = self.vectorizer.transform([key or "" for key in column.keys])
+        return self.vectorizer.transform([key or "" for key in column.keys])
+
+    def components(self, words: Any) -> FloatArray:
+        """Return the components of rows of words."""
         if self.projection is None:
-            return np.asarray(counts.toarray())
-        return np.asarray(normalize(self.projection.transform(counts)))
+            return np.asarray(words.toarray())
+        return np.asarray(normalize(self.projection.transform(words)))
 
 
 @dataclass(frozen=True)

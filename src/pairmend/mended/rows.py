@@ -15,6 +15,7 @@ from pairmend._utils.arrays import (
     can_be_sparse,
     is_frame,
     is_mostly_zeros,
+    is_texts,
     take_rows,
     to_csr,
 )
@@ -68,7 +69,7 @@ class RowEncoder:
         If it `is_optional` for distances and the base classifier does not need it, a frame that
         cannot be encoded leads to a warning instead of an error.
         """
-        if not is_frame(X):
+        if not (is_frame(X) or (is_texts(X) and takes_encoded_frames(base))):
             for_base = type(base) is ScaledLogisticRegression  # others may not take CSR
             is_needed = for_base or for_distances
             return cls(None, for_base, for_distances, _means(X, weights) if is_needed else None)

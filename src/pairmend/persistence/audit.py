@@ -23,6 +23,7 @@ from scipy import sparse
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor
 from sklearn.tree import BaseDecisionTree
 
+from pairmend.frames.kinds import TOKENS
 from pairmend.persistence.trust import BY_USER, full_name, is_trusted
 
 Node = dict[str, Any]
@@ -40,7 +41,9 @@ NODE_BYTES = 400
 MAX_NODES = 20_000_000
 """Largest number of nodes, each counted as often as it is referenced."""
 MAX_JOBS = 1024
-TOKEN_PATTERNS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"\w+", r"\b\w+\b", r"\w\w+", r"\S+", None)
+TOKEN_PATTERNS = (
+    r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"\w+", r"\b\w+\b", r"\w\w+", r"\S+", TOKENS, None,
+)  # fmt: skip
 """Patterns whose time is linear in the length of any text."""
 
 

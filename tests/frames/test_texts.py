@@ -1,0 +1,108 @@
+"""Texts as rows, and the words that logistic regressions see."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from pairmend import MendedClassifier
+from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.baselines import BinaryRelevance
+from pairmend.frames import FrameEncoder
+from pairmend.persistence import load_model, save_model
+
+SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """Return 200 texts of 600 words, and labels that follow from two words and a pair of words."""
+    rng = np.random.RandomState(0)
+    words = np.array([first + second for first in SYLLABLES for second in SYLLABLES[:10]])
+    rows = words[rng.randint(len(words), size=(200, 8))]
+    Y = rng.uniform(size=(200, 3)) < 0.4
+    rows[Y[:, 0], 1] = "sea"
+    rows[Y[:, 1], 3] = "sun"
+    rows[:, 5:7] = np.where(Y[:, 2:], ["very", "warm"], ["warm", "very"])
+    return [" ".join(row) for row in rows], Y.astype(int)
+
+
+FORMS = {
+    "list": list,
+    "tuple": tuple,
+    "objects": lambda texts: np.array(texts, dtype=object),
+    "strings": np.array,
+    "pandas": lambda texts: pd.Series(texts, name="message"),
+    "polars": pl.Series,
+}
+
+
+@pytest.fixture(scope="module")
+def fitted(texts):
+    """Return a classifier that was fitted on a frame with a text column."""
+    rows, Y = texts
+    return MendedClassifier(random_state=0).fit(pd.DataFrame({"text": rows}), Y)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_texts_are_a_column_in_each_form(form, texts, fitted):
+    rows, Y = texts
+    expected = fitted.predict_proba(pd.DataFrame({"text": rows[:20]}))
+    clf = MendedClassifier(random_state=0).fit(FORMS[form](rows), Y)
+    assert_allclose(clf.predict_proba(FORMS[form](rows[:20])), expected, atol=1e-12)
+    assert [column.kind for column in clf.frame_encoder_.columns_] == ["text"]
+
+
+def test_a_logistic_regression_sees_words_and_pairs_of_words(texts):
+    rows, Y = texts
+    vectorizer = TfidfVectorizer(
+        ngram_range=(1, 2), min_df=2, sublinear_tf=True, token_pattern=r"(?u)\w+|[^\w\s]"
+    )
+    words = vectorizer.fit_transform(rows[:150])
+    assert words.shape[1] > 200
+    base = ScaledLogisticRegression(C=100)
+    clf = BinaryRelevance(base).fit(rows[:150], Y[:150])
+    expected = BinaryRelevance(base).fit(words, Y[:150])
+    expected = expected.predict_proba(vectorizer.transform(rows[150:]))
+    assert_allclose(clf.predict_proba(rows[150:]), expected, atol=1e-9)
+    # The order of two words is in no single word.
+    assert np.mean(clf.predict(rows[150:])[:, 2] == Y[150:, 2]) > 0.9
+
+
+def test_words_stand_beside_other_columns(texts):
+    rows, Y = texts
+    number = np.where(np.arange(len(rows)) % 3, np.arange(len(rows)), np.nan)
+    frame = pd.DataFrame({"number": number, "text": rows, "hue": np.array(["red", "blue"] * 100)})
+    scaler = ScaledLogisticRegression().fit(frame, Y[:, 0]).scaler_
+    found = scaler.transform(frame)
+    assert sparse.issparse(found)
+    dense = found.toarray()[:, :3]
+    filled = np.where(np.isnan(number), np.nanmean(number), number)
+    assert_allclose(dense[:, 0], (filled - np.nanmean(number)) / np.nanstd(number), atol=1e-12)
+    assert dense[:, 1:].tolist() == [[0.0, 1.0], [1.0, 0.0]] * 100
+    words = FrameEncoder().fit(frame).encode(frame).words
+    assert_allclose(found[:, 3:].toarray(), words.toarray())
+    clf = MendedClassifier(random_state=0).fit(frame, Y)
+    assert np.mean(clf.predict(frame) == Y) > 0.9
+
+
+def test_missing_texts_and_new_words(texts, fitted):
+    proba = fitted.predict_proba(pd.DataFrame({"text": [None, "unknown words only"]}))
+    assert_allclose(proba[0], proba[1])
+    clf = MendedClassifier(random_state=0).fit([None, *texts[0][1:]], texts[1])
+    assert np.isfinite(clf.predict_proba([None, "sea"])).all()
+
+
+def test_models_of_texts_are_saved(texts, fitted, tmp_path):
+    path = tmp_path / "texts.model"
+    save_model(MendedClassifier(random_state=0).fit(*texts), path)
+    expected = fitted.predict_proba(pd.DataFrame({"text": texts[0]}))
+    assert_allclose(load_model(path).predict_proba(texts[0]), expected, atol=1e-12)
+
+
+def test_texts_without_common_words_are_an_error():
+    with pytest.raises(ValueError, match="no word occurs in two rows"):
+        MendedClassifier().fit(["a b", "c d", "e f"], np.eye(3, dtype=int))
