@@ -1,16 +1,13 @@
 """Settings of the process do not change; forks, spawned and killed processes."""
 
 import gc
-import locale
 import logging
 import os
 import pickle
 import random
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import warnings
 
 import numpy as np
@@ -30,24 +27,15 @@ def process_state():
     """Return the settings of the process and of its libraries."""
     state = {
         "environment": dict(os.environ),
-        "folder": os.getcwd(),
-        "import path": list(sys.path),
         "warning filters": list(warnings.filters),
         "floating point errors": np.geterr(),
         "printing of arrays": np.get_printoptions(),
         "random state of numpy": pickle.dumps(np.random.get_state()),  # noqa: NPY002
         "random state": random.getstate(),
         "scikit-learn": get_config(),
-        "locale": locale.setlocale(locale.LC_ALL),
         "signal handlers": {number: signal.getsignal(number) for number in signal.valid_signals()},
-        "exception hooks": (sys.excepthook, threading.excepthook, sys.unraisablehook),
-        "streams": (sys.stdin, sys.stdout, sys.stderr),
-        "recursion limit": sys.getrecursionlimit(),
-        "switch interval": sys.getswitchinterval(),
         "garbage collection": (gc.isenabled(), gc.get_threshold()),
-        "level of logging": logging.getLogger().level,
         "handlers of logging": list(logging.getLogger().handlers),
-        "timeout of sockets": socket.getdefaulttimeout(),
     }
     if hasattr(os, "sched_getaffinity"):
         state["processors"] = os.sched_getaffinity(0)

@@ -15,8 +15,7 @@ def matrix(rng, density, dtype=np.float64, order="C"):
 
 
 def assert_equal_csr(found, expected):
-    assert (found.format, found.dtype, found.shape) == ("csr", expected.dtype, expected.shape)
-    assert found.has_canonical_format
+    assert (found.format, found.shape) == ("csr", expected.shape)
     for name in ("data", "indices", "indptr"):
         ours, theirs = getattr(found, name), getattr(expected, name)
         np.testing.assert_array_equal(ours, theirs)
@@ -28,13 +27,9 @@ def assert_equal_csr(found, expected):
 def test_conversion_equals_that_of_scipy(rng, dtype, order):
     X = matrix(rng, 0.04, dtype, order)
     X[3] = 0
-    for found, rows in (
-        (by_density(X), X),
-        (to_csr(X), X),
-        (to_csr(X[::2, 5:]), X[::2, 5:]),
-        (to_csr(many := matrix(rng, 0.5, dtype, order)), many),
-    ):
-        assert_equal_csr(found, sparse.csr_array(rows))
+    assert_equal_csr(by_density(X), sparse.csr_array(X))
+    for rows in (X, X[::2, 5:], matrix(rng, 0.5, dtype, order)):
+        assert_equal_csr(to_csr(rows), sparse.csr_array(rows))
 
 
 def test_density_decides(rng):

@@ -14,7 +14,6 @@ from sklearn.svm import SVC
 
 import pairmend
 from pairmend import GlobalNeighbourhood, MendedClassifier
-from pairmend._base import same_parameters
 from pairmend._utils.classifiers import seed_estimator
 from pairmend.thresholds import F1Thresholds, FixedThreshold, NeverEmpty, TopLabels
 from public_classifiers import CLASSIFIERS, QUICK, data_for, made, rows
@@ -211,19 +210,3 @@ def test_default_bases_are_seeded_by_their_owner():
     assert clf.get_params(deep=False) == {**inner.get_params(deep=False), "random_state": 5}
     given = seed_estimator(pairmend.CalibratedLabelRanking(SVC()), 5)
     assert given.estimator.random_state == 5
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "is_same"),
-    [
-        (NESTED, clone(NESTED), True),
-        (NESTED, NeverEmpty(FixedThreshold(0.4)), False),
-        (NESTED, FixedThreshold(0.5), False),
-        ((1, np.arange(3), [2.0]), (1, np.arange(3), [2.0]), True),
-        ((1, np.arange(3)), (1, np.arange(4)), False),
-        (1, True, False),
-        ("auto", 0.5, False),
-    ],
-)
-def test_comparison_of_parameters(first, second, is_same):
-    assert same_parameters(first, second) is is_same

@@ -18,7 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from pairmend._utils.classifiers import PerLabelClassifier, fit_per_label
+from pairmend._utils.classifiers import fit_per_label
 from pairmend._utils.training import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.baselines import BinaryRelevance
@@ -153,19 +153,6 @@ def test_constant_and_single_labels():
     np.testing.assert_allclose(none.predict_proba(X), np.tile([1 / 62, 61 / 62], (60, 1)))
 
 
-def test_changes_of_models_take_effect():
-    classifier = BinaryRelevance(LOGISTIC).fit(X, Y)
-    before = classifier.predict_proba(X)
-    classifier.models_[0][-1].coef_ *= 2
-    changed = classifier.predict_proba(X)
-    assert not np.allclose(changed[:, 0], before[:, 0])
-    np.testing.assert_allclose(changed[:, 0], classifier.models_[0].predict_proba(X)[:, 1])
-    # A model of other classes, in another order, is used on its own.
-    classifier.models_[1] = other = GaussianNB().fit(X, np.where(Y[:, 1], 1, 2))
-    proba = classifier.predict_proba(X)
-    np.testing.assert_allclose(proba[:, 1], other.predict_proba(X)[:, 0])
-
-
 @pytest.mark.parametrize("name", ["default", "default of a frame", "pipeline"])
 def test_models_share_transformers_after_pickling(name):
     base, rows = SHARED[name]
@@ -196,11 +183,3 @@ def test_problems_of_the_models_are_reported():
         classifier.predict_proba(X)
     with pytest.warns(ConvergenceWarning, match="labels did not converge in 1 Newton steps"):
         BinaryRelevance(ScaledLogisticRegression(C=100.0, max_iter=1)).fit(X, Y)
-
-
-def test_overwritten_rows_give_the_same_models():
-    base, own = ScaledLogisticRegression(), WITH_NAN.copy()
-    expected = PerLabelClassifier(base).fit(WITH_NAN, Y).predict_proba(WITH_NAN)
-    found = PerLabelClassifier(base).fit(own, Y, overwrite=True).predict_proba(WITH_NAN)
-    np.testing.assert_array_equal(found, expected)
-    assert not np.isnan(own).any(), "scaled in place"

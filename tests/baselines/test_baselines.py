@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -25,7 +24,6 @@ WRAPPING = {
     "chains": ClassifierChainEnsemble(n_chains=3),
     "rakel": RAkEL(),
 }
-every = pytest.mark.parametrize("baseline", WRAPPING.values(), ids=WRAPPING)
 
 
 def with_base(baseline, base):
@@ -298,15 +296,3 @@ def test_metadata_routing(baseline, small_set):
     named = with_base(baseline, make_pipeline(StandardScaler(), GaussianNB()))
     named.fit(X, Y, gaussiannb__sample_weight=weights)
     np.testing.assert_array_equal(inside.predict_proba(X), named.predict_proba(X))
-
-
-@every
-def test_refused_fit_parameters(baseline, small_set):
-    X, Y = small_set
-    weights = np.linspace(0.1, 1, len(Y))
-    with pytest.raises(TypeError, match="KNeighborsClassifier takes no sample_weight"):
-        with_base(baseline, KNeighborsClassifier()).fit(X, Y, sample_weight=weights)
-    with pytest.raises(ValueError, match="[Nn]egative"):
-        with_base(baseline, GaussianNB()).fit(X, Y, sample_weight=-weights)
-    with pytest.raises(TypeError, match="colour"):
-        with_base(baseline, GaussianNB()).fit(X, Y, colour="red")
