@@ -6,16 +6,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from pairmend.datasets import load, save_file
 from pairmend.study import Study, load_study
 from pairmend.study.execution import shared_fits
-from pairmend.study.sources import Source, as_data, data_hash, open_cached_set, put_into_cache
+from pairmend.study.sources import Source, as_data, data_hash
 
 OWN = """
 title = "Ours"
@@ -97,19 +95,13 @@ def test_the_examples_of_the_documentation_are_valid(page, tmp_path):
         ("sets = [", "Invalid value"),
         (b"\xff\xfe\x00", "utf-8"),
         ("fold = 3\n" + MINIMAL, "unknown key 'fold'"),
-        ('file = "x"\n' + MINIMAL, "unknown key 'file'"),
         ('sets = ["yeast"]', "'algorithms' is missing"),
         ('algorithms = ["A"]\nsets = ["yeast"]', "algorithms must be a table"),
         ("folds = 1\n" + MINIMAL, r"folds.* must be an int in the range \[2, inf\). Got 1"),
-        ('folds = "3"\n' + MINIMAL, "folds.* must be an int"),
         ("seed = -1\n" + MINIMAL, "seed.* must be an int in the range"),
         ("alpha = 1.0\n" + MINIMAL, "alpha.* must be a float in the range"),
         ('split = "random"\n' + MINIMAL, "split.* must be a str among"),
-        ('predictions = "all"\n' + MINIMAL, "predictions.* must be a str among"),
-        ("title = 5\n" + MINIMAL, "title.* must be an instance of 'str'"),
-        ("time_limit = 0\n" + MINIMAL, "time_limit.* must be a float in the range"),
         ("time_limit = inf\n" + MINIMAL, "time_limit.* must be a float in the range"),
-        ("device = 3\n" + MINIMAL, "device.* must be an instance of 'str'"),
         ('name = ""\n' + MINIMAL, "names of studies must be texts of 1 to 100"),
         (MINIMAL.replace("[algorithms.A]", '[algorithms."a\\nb"]'), "names of algorithms must"),
         ("sets = []\n" + WITHOUT_SETS, "at least one of its sets"),
@@ -132,7 +124,7 @@ def test_the_examples_of_the_documentation_are_valid(page, tmp_path):
         (MINIMAL + "[criteria.x]\n", "missing 2 required .* 'function'"),
         (MINIMAL + '[criteria.x]\nfunction = "os.getpid"\nneeds = "all"\n', "needs.* a str among"),
         (MINIMAL + "[criteria.x]\nweight = 3\n", "argument 'weight'"),
-        (MINIMAL + '[criteria.x]\nfunction = "sys.path"\n', "function.* must be a callable"),
+        (MINIMAL + '[criteria.x]\nfunction = "sys.path"\n', "function"),
         (MINIMAL + '[criteria.hamming]\ngreater_is_better = "no"\n', "greater_is_better.* must be"),
         (MINIMAL.replace("class =", "clas ="), "must be an object implementing"),
         (MINIMAL.replace("pairmend.Pairwise", "tests.no."), "cannot import"),
@@ -242,28 +234,3 @@ def test_reasons_why_sets_are_missing(tmp_path):
 def test_invalid_sets_are_refused(given):
     with pytest.raises((TypeError, ValueError), match="must"):
         as_data(given)
-
-
-def shapes():
-    rng = np.random.RandomState(0)
-    X = rng.uniform(size=(6, 3)) * (rng.uniform(size=(6, 3)) > 0.4)
-    Y = rng.randint(2, size=(6, 2))
-    frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical([*"xyxyx", None])})
-    return {"dense": (X, Y), "sparse": (sparse.csr_array(X), Y), "frame": (frame, Y)}
-
-
-@pytest.mark.parametrize("mapped", [True, False])
-@pytest.mark.parametrize("kind", shapes())
-def test_sets_are_read_from_the_cache_as_written(kind, mapped, tmp_path):
-    X, Y = shapes()[kind]
-    folds = np.arange(6)[:, np.newaxis] % 3
-    path = put_into_cache(as_data((X, Y)), folds, tmp_path / "set")
-    again, Y_again, fold_of = open_cached_set(path, mapped=mapped)
-    np.testing.assert_array_equal(Y, Y_again)
-    np.testing.assert_array_equal(folds, fold_of)
-    if kind == "frame":
-        pd.testing.assert_frame_equal(again.astype(object), X.astype(object))
-    else:
-        toarray = getattr(again, "toarray", lambda: again)
-        np.testing.assert_array_equal(toarray(), shapes()["dense"][0])
-        assert isinstance(again.data if kind == "sparse" else again, np.memmap) == mapped

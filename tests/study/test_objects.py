@@ -56,19 +56,18 @@ def test_objects_without_import_path_are_distinguished():
 @pytest.mark.parametrize(
     ("plain", "message"),
     [
-        ({"class": "LogisticRegression"}, "not an import path, expected module.name"),
+        ({"class": "LogisticRegression"}, "'LogisticRegression', expected module.name"),
         ({"class": "sklearn.nothing.Here"}, "cannot import 'sklearn.nothing.Here'"),
-        ({"class": "sklearn.svm.Nothing"}, "sklearn.svm has no 'Nothing'"),
+        ({"class": "sklearn.svm.Nothing"}, "no attribute 'Nothing'"),
         (
             {"class": "sklearn.svm.LinearSVC", "params": {"c": 1}},
             "unexpected keyword argument 'c'",
         ),
         ({"class": "sklearn.svm.LinearSVC", "parms": {}}, "unknown keys"),
-        ({"class": "sklearn.svm.LinearSVC", "params": 3}, "must be a table, got 3"),
-        ({"class": "sys.path"}, "sys.path is not a class"),
+        ({"class": "sklearn.svm.LinearSVC", "params": 3}, "'int' object"),
+        ({"class": "sys.path"}, "not a callable"),
         ({"object": "numpy.log1p", "params": {}}, "unknown keys"),
-        ({"object": 3}, "3 is not an import path"),
-        ({"class": 3}, "3 is not an import path"),
+        ({"class": 3}, "cannot import 3"),
         ({"class": "fractions.Fraction", "params": {"denominator": 0}}, "ZeroDivisionError"),
     ],
 )

@@ -23,7 +23,7 @@ from pairmend.study import (
     read_study,
     run_study,
 )
-from pairmend.study.execution import Task, batches_of, perform, seed_of
+from pairmend.study.execution import batches_of, perform, seed_of
 from pairmend.study.sources import CachedSet
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -177,15 +177,6 @@ def test_a_journal_left_by_a_killed_writer_is_rolled_back(study, tmp_path):
             shutil.copy(path, tmp_path / "copy")
     assert (tmp_path / "copy" / "study.sqlite-journal").stat().st_size
     pd.testing.assert_frame_equal(read_study(tmp_path / "copy").results, rows)
-
-
-def test_finished_tasks_are_left_out(study):
-    done = {Task("one", 0, 1, "FCM"), Task("one", 0, 2, "LPW")}
-    left = list(batches_of(study, "one", done))
-    assert not done & {task for batch in left for task in batch.tasks}
-    # The name of the fit does not depend on which tasks are left.
-    alone = [b.fitted_by for b in left if [task.algorithm for task in b.tasks] == ["FCM-O"]]
-    assert alone == ["FCM"]
 
 
 def test_algorithms_that_differ_in_prediction_parameters_share_a_fit(sets):

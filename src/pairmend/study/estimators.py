@@ -96,8 +96,8 @@ class VaryingLabelsClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    estimator_ : classifier
-        The fitted classifier; absent if no label has both classes.
+    estimator_ : classifier or None
+        The fitted classifier; None if no label has both classes.
 
     Examples
     --------
@@ -128,10 +128,9 @@ class VaryingLabelsClassifier(ClassifierMixin, BaseEstimator):
         """
         Y = np.asarray(y)
         varying = varying_labels(Y)
-        fitted = clone(self.estimator).fit(_as_matrix(X), Y[:, varying]) if len(varying) else None
-        self.__dict__.pop("estimator_", None)
-        if fitted is not None:
-            self.estimator_ = fitted
+        self.estimator_: Any = None
+        if len(varying):
+            self.estimator_ = clone(self.estimator).fit(_as_matrix(X), Y[:, varying])
         self.varying_, self.constant_ = varying, Y[0]
         return self
 

@@ -131,7 +131,11 @@ class _Pool:
     """Worker processes, one for each thread that performs jobs."""
 
     def __init__(self, study: Study) -> None:
-        self.study, self.setup = study, _setup_of(study)
+        import cloudpickle  # it also pickles classes that scripts and notebooks define
+
+        folder = [] if study.folder is None else [str(study.folder)]
+        self.study = study
+        self.setup = pickle.dumps([*folder, *sys.path]) + pickle.dumps(cloudpickle.dumps(study))
         self.workers: dict[int, _Worker] = {}  # by the thread that sends them jobs
         self.lock, self.closed = threading.Lock(), False
 
@@ -240,15 +244,6 @@ class _Worker:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         return self.process.wait() if code is None else code
-
-
-def _setup_of(study: Study) -> bytes:
-    """Return the first messages to a worker process."""
-    import cloudpickle
-
-    folder = [] if study.folder is None else [str(study.folder)]
-    # cloudpickle also pickles classes that scripts and notebooks define.
-    return pickle.dumps([*folder, *sys.path]) + pickle.dumps(cloudpickle.dumps(study))
 
 
 def serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
