@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -17,10 +17,11 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from pairmend import MendedClassifier, ThresholdedClassifier
-from pairmend.model_selection import MultilabelStratifiedKFold
+from pairmend.model_selection import MultilabelStratifiedKFold, _assign_rows
 from public_classifiers import rows
 
 seeds = st.integers(0, 99)
+TRIANGLE = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]])
 
 
 @st.composite
@@ -36,6 +37,12 @@ def labelled_rows(draw):
 def folds_of(Y, n_folds, seed=0):
     cv = MultilabelStratifiedKFold(n_folds, random_state=seed)
     return [fold for _, fold in cv.split(Y, Y)]
+
+
+def n_gaps(Y, folds):
+    """Count folds without a label that has at least as many rows as folds, over the labels."""
+    enough = Y[:, Y.sum(axis=0) >= len(folds)]
+    return sum(int((~enough[fold].any(axis=0)).sum()) for fold in folds)
 
 
 def slow_assignment(Y, n_folds, rng):
@@ -68,15 +75,10 @@ def slow_assignment(Y, n_folds, rng):
 
 
 @given(labelled_rows(), seeds)
-def test_folds_are_equal_parts_by_iterative_stratification(case, seed):
+def test_rows_of_the_rarest_label_are_assigned_first(case, seed):
     Y, n_folds = case
-    assigned = slow_assignment(Y, n_folds, np.random.RandomState(seed))
-    splits = list(MultilabelStratifiedKFold(n_folds, random_state=seed).split(Y, Y))
-    for number, (rest, fold) in enumerate(splits):
-        assert fold.tolist() == [row for row, own in enumerate(assigned) if own == number]
-        assert rest.tolist() == [row for row, own in enumerate(assigned) if own != number]
-    sizes = [len(fold) for _, fold in splits]
-    assert max(sizes) - min(sizes) <= 1
+    fast = _assign_rows(Y.astype(bool), n_folds, np.random.RandomState(seed))
+    assert fast.tolist() == slow_assignment(Y, n_folds, np.random.RandomState(seed))
 
 
 @pytest.mark.parametrize(("n_rows", "n_folds"), [(240, 2), (241, 3), (247, 10)])
@@ -84,14 +86,38 @@ def test_many_rows_of_a_label(n_folds, n_rows):
     """Of such labels, all folds are chosen in turn many times."""
     Y = np.random.RandomState(n_folds).rand(n_rows, 6) < [0.05, 0.1, 0.2, 0.5, 0.7, 1]
     ours, theirs = np.random.RandomState(3), np.random.RandomState(3)
-    assigned = np.array(slow_assignment(Y, n_folds, theirs))
-    for number, fold in enumerate(folds_of(Y, n_folds, ours)):
-        np.testing.assert_array_equal(fold, np.flatnonzero(assigned == number))
+    assert _assign_rows(Y, n_folds, ours).tolist() == slow_assignment(Y, n_folds, theirs)
     assert ours.randint(2**30) == theirs.randint(2**30)  # as many random numbers were drawn
 
 
+@settings(max_examples=30)
+@given(labelled_rows(), seeds)
+@example((TRIANGLE, 2), 0)  # has a gap that is unavoidable
+def test_folds_are_equal_parts_and_no_exchange_of_two_rows_lowers_the_number_of_gaps(case, seed):
+    Y, n_folds = case
+    splits = list(MultilabelStratifiedKFold(n_folds, random_state=seed).split(Y, Y))
+    folds = [fold.tolist() for _, fold in splits]
+    assert sorted(row for fold in folds for row in fold) == list(range(len(Y)))
+    for rest, fold in splits:
+        assert rest.tolist() == sorted(set(range(len(Y))) - set(fold.tolist()))
+        assert fold.tolist() == sorted(fold)
+    assert max(map(len, folds)) - min(map(len, folds)) <= 1
+    number = n_gaps(Y, folds)
+    places = [(a, i) for a in range(n_folds) for i in range(len(folds[a]))] if number else []
+    for a, i in places:
+        for b, j in places:
+            swapped = [list(fold) for fold in folds]
+            swapped[a][i], swapped[b][j] = swapped[b][j], swapped[a][i]
+            assert n_gaps(Y, swapped) >= number
+
+
+def skewed_set(n_rows=1000, n_labels=20):
+    shares = 0.5 * 0.75 ** np.arange(n_labels)  # from every second row to one in five hundred
+    return (np.random.RandomState(5).random_sample((n_rows, n_labels)) < shares).astype(int)
+
+
 def test_seeds_and_forms_of_indicators():
-    Y = (np.random.RandomState(5).rand(100, 8) < 0.5 * 0.75 ** np.arange(8)).astype(int)
+    Y = skewed_set(100, 8)
     first, other, state = folds_of(Y, 5), folds_of(Y, 5, 1), np.random.RandomState(0)
     assert not all(map(np.array_equal, first, other))
     assert all(map(np.array_equal, first, folds_of(Y, 5, state)))
