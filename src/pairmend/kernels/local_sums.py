@@ -23,7 +23,7 @@ from pairmend.kernels.neighbourhood import (
     offsets_to,
     squared_norms,
 )
-from pairmend.kernels.pairs import p_true_given_decision
+from pairmend.kernels.pairs import p_true_given_decision, share
 
 SLACK = 1e-5
 """Share of a point's mass below which what is left without a query is rounding."""
@@ -91,19 +91,10 @@ def corrected_by(
     off = xp.where(is_rounding, xp.zeros_like(off), off)
     missed = xp.minimum(xp.clip(positive - hit, 0.0, None), off)
     prior = mass if isinstance(mass, np.ndarray) else min(mass, LARGEST_MASS)
-    given_on = _share(hit + prior * towards[0], on + prior, 1.0, xp)
-    given_off = _share(missed + prior * towards[1], off + prior, 0.0, xp)
+    given_on = share(hit + prior * towards[0], on + prior, 1.0, xp)
+    given_off = share(missed + prior * towards[1], off + prior, 0.0, xp)
     corrected: FloatArray = xp.clip(given_off + p_decide * (given_on - given_off), 0.0, 1.0)
     return corrected
-
-
-def _share(part: FloatArray, whole: FloatArray, undefined: float, xp: Any) -> FloatArray:
-    """Divide; where the divisor is 0 the share is `undefined`."""
-    defined = whole > 0
-    if bool(xp.all(defined)):
-        return part / whole
-    share = part / xp.where(defined, whole, xp.ones_like(whole))
-    return xp.where(defined, share, xp.full_like(share, undefined))
 
 
 def nearness_scale(weights: FloatArray, masses: FloatArray, axis: int) -> FloatArray | None:

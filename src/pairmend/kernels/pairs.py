@@ -91,11 +91,8 @@ def pairs_between(labels: slice, n_labels: int) -> tuple[IntArray, IntArray]:
 
 def balance_weights(n_first: FloatArray, n_second: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the weights of the two classes of each pair against imbalance (FCM-W, 3.4.2)."""
-
-    def weight(own: FloatArray, other: FloatArray) -> FloatArray:
-        return np.minimum(1, np.where(own > 0, other / np.where(own > 0, own, 1), 1))
-
-    return weight(n_first, n_second), weight(n_second, n_first)
+    first, second = share(n_second, n_first, 1.0), share(n_first, n_second, 1.0)
+    return np.minimum(1, first), np.minimum(1, second)
 
 
 @dataclass(frozen=True)
@@ -169,6 +166,17 @@ class ValidationDecisions:
         return sums.transpose(3, 2, 0, 1)
 
 
+def share(
+    part: FloatArray, whole: FloatArray, undefined: float | FloatArray, xp: Any = np
+) -> FloatArray:
+    """Divide; where the divisor is 0 the share is `undefined`."""
+    defined = whole > 0
+    if xp is np and defined.all():
+        return part / whole
+    quotient: FloatArray = xp.where(defined, part / xp.where(defined, whole, 1.0), undefined)
+    return quotient
+
+
 def p_true_given_decision(confusion: FloatArray, xp: Any = np) -> tuple[FloatArray, FloatArray]:
     """Return P(first label is true | decision) for the decision "first" and for "second".
 
@@ -177,16 +185,10 @@ def p_true_given_decision(confusion: FloatArray, xp: Any = np) -> tuple[FloatArr
     matrix changes nothing. Confusion matrices are (..., 2, 2), [truth, decision], the results (...)
     (section 3.4.1).
     """
-
-    def share(decision: int, undefined: float) -> FloatArray:
-        hit = confusion[..., 0, decision]
-        total = hit + confusion[..., 1, decision]
-        defined = total > 0
-        if xp is np and defined.all():
-            return hit / total
-        return xp.where(defined, hit / xp.where(defined, total, 1.0), undefined)
-
-    return share(0, undefined=1.0), share(1, undefined=0.0)
+    hit = confusion[..., 0, :]
+    total = hit + confusion[..., 1, :]
+    first, second = (share(hit[..., h], total[..., h], 1.0 - h, xp) for h in (0, 1))
+    return first, second
 
 
 def correct(p_decide: FloatArray, confusion: FloatArray, xp: Any = np) -> FloatArray:
@@ -247,11 +249,8 @@ def correct_classes(p_decide: FloatArray, confusion: FloatArray) -> FloatArray:
     :func:`~pairmend.kernels.pairs.p_true_given_decision`.
     """
     total = confusion.sum(axis=1, keepdims=True)
-    defined = total > 0
-    p_true_given_decision = np.where(
-        defined, confusion / np.where(defined, total, 1), np.eye(confusion.shape[2])
-    )
-    corrected: FloatArray = np.einsum("tij,tj->ti", p_true_given_decision, p_decide)
+    p_true = share(confusion, total, np.eye(confusion.shape[2]))
+    corrected: FloatArray = np.einsum("tij,tj->ti", p_true, p_decide)
     return corrected
 
 

@@ -19,6 +19,8 @@ from pairmend.kernels.pairs import (
     correct_classes,
     label_cells,
     label_confusion,
+    share,
+    sum_to_one,
 )
 from pairmend.kernels.rrc import CLASS_REFERENCES, REFERENCES, decide, fold_rounded
 from pairmend.pairwise.learners.generic import ConstantClassifier, SmallProblem, train_problems
@@ -68,8 +70,7 @@ class CorrectedWithoutPairs(LocallyCorrected):
 
     def _confusion_shares(self, X: MatrixLike) -> Blocks:
         found = self._confusion(self._weights(X))
-        size = found.sum(axis=(-2, -1), keepdims=True)
-        yield slice(None), found / np.where(size > 0, size, 1)
+        yield slice(None), share(found, found.sum(axis=(-2, -1), keepdims=True), 0.0)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         def corrected(X: MatrixLike) -> Blocks:
@@ -290,8 +291,7 @@ class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
     def _supports(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
         supports = np.zeros((count_rows(X), n_labels))
         supports[:, model.columns] = class_probabilities(model.classifier, X)
-        total = supports.sum(axis=1, keepdims=True)
-        return np.where(total > 0, supports / np.where(total > 0, total, 1), 1 / n_labels)
+        return sum_to_one(supports)
 
     def _decisions_of(self, Y: BoolArray, supports: FloatArray) -> tuple[BoolArray, FloatArray]:
         return Y, CLASS_REFERENCES[self.reference](supports)
