@@ -6,7 +6,6 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
-from sklearn.tree import DecisionTreeClassifier
 
 import references
 from pairmend import (
@@ -149,32 +148,6 @@ def test_splits(small_set):
     assert crossed.train_indices_.tolist() == list(range(80))
     plain = PairwiseClassifier(BASE).fit(X, Y)
     np.testing.assert_allclose(crossed.pair_support(X), plain.pair_support(X))
-
-
-def test_perfect_classifiers_are_left_alone(rng):
-    # Each label is a side of the plane, so trees decide every pair without error.
-    X = rng.rand(200, 2)
-    Y = np.column_stack([X[:, 0] > 0.5, X[:, 0] <= 0.5])
-    clf = CorrectedPairwiseClassifier(DecisionTreeClassifier(), random_state=0).fit(X, Y)
-    V = clf.validation_indices_
-    assert ((clf.pair_support(X[V])[:, 0] > 0.5) == Y[V, 0]).all()
-    # There are no errors, so no decision changes, and none becomes less certain.
-    np.testing.assert_allclose(clf.pair_corrected(X), clf.pair_support(X), atol=1e-12)
-
-
-def test_a_classifier_that_is_always_wrong_is_turned_round(rng):
-    class Contrary(LogisticRegression):
-        def predict_proba(self, X):
-            return super().predict_proba(X)[:, ::-1]
-
-    X = rng.rand(300, 2)
-    Y = np.column_stack([X[:, 0] > 0.5, X[:, 0] <= 0.5]).astype(int)
-    wrong = PairwiseClassifier(Contrary()).fit(X, Y).score(X, Y)
-    mended = CorrectedPairwiseClassifier(
-        Contrary(), neighbourhood=GlobalNeighbourhood(), random_state=0
-    ).fit(X, Y)
-    assert wrong < 0.1
-    assert mended.score(X, Y) > 0.9
 
 
 def test_without_weight_nearby_the_vote_is_left_uncorrected():

@@ -1,4 +1,4 @@
-"""QWeighted and two-stage voting against the full vote, slow loops, and by hand."""
+"""QWeighted and two-stage voting against the full vote, and slow loops."""
 
 from itertools import product
 
@@ -203,29 +203,6 @@ def test_two_stages_against_a_loop(small_set, base, threshold):
         full = CalibratedLabelRanking(base, voting="votes", random_state=0).fit(X, Y)
         np.testing.assert_allclose(scores, full.predict_proba(X), atol=1e-12)
         assert (counted.n_evaluated == len(clf.pairs_)).all()
-
-
-def test_two_stages_by_hand():
-    # Each classifier predicts its class frequencies. First stage: 3/4 for label 0, 1/2 for label 1,
-    # 1/8 for label 2, of eight rows. With the threshold 0.2, labels 0 and 1 are candidates.
-    Y = np.zeros((8, 3), dtype=int)
-    Y[:6, 0], Y[4:, 1], Y[7, 2] = 1, 1, 1
-    X = np.zeros((8, 1))
-    clf = TwoStageVoting(DummyClassifier(strategy="prior")).fit(X, Y)
-    # 0 beats 1 (4 of 6 rows) and, without a model, 2; with the first stage it has 3 votes. 1 has
-    # one over 2 and half a vote of the first stage, the virtual label 1.5 in all: they are level.
-    # Above 0.6 there is one candidate, which wins both pairs; 1 has half a vote.
-    # Above 0.9 there is none: the first stage's votes alone count, 1 against 1.5.
-    for threshold, scores, predicted, n_evaluated in (
-        (0.2, [0.75, 0.5, 0.25], [1, 0, 0], 4),
-        (0.6, [0.75, 1 / 3, 0.25], [1, 0, 0], 3),
-        (0.9, [5 / 12, 1 / 3, 0.25], [0, 0, 0], 3),
-    ):
-        clf.set_params(candidate_threshold=threshold)
-        np.testing.assert_allclose(clf.predict_proba(X[:1]), [scores])
-        counted = clf.predict_counted(X[:1])
-        assert counted.labels.tolist() == clf.predict(X[:1]).tolist() == [predicted]
-        assert counted.n_evaluated.tolist() == [n_evaluated]
 
 
 def test_classes_without_a_vote_go_by_the_first_stage():

@@ -2,11 +2,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
-from pairmend import PairwiseClassifier, RandomSubspaceNB
-from pairmend.kernels.pairs import LabelRows, label_pairs
-from pairmend.kernels.rrc import identity_reference, unfold
-from pairmend.pairwise.learners.generic import GenericPairLearner
-from pairmend.pairwise.voting import TrainingRows
+from pairmend import PairwiseClassifier
+from pairmend.kernels.pairs import label_pairs
 
 
 class RecordingClassifier(ClassifierMixin, BaseEstimator):
@@ -43,27 +40,3 @@ def test_pairs_with_rows_of_one_class_have_the_smoothed_share():
     np.testing.assert_allclose(clf.pair_support(X[:1]), [[0.8, 0.8, 0.5]])
     clf.fit(X, Y, sample_weight=[1.0, 0.0, 2.0, 1.0])
     np.testing.assert_allclose(clf.pair_support(X[:1]), [[0.8, 0.8, 0.5]])
-
-
-def test_supports_at_rows_of_labels_equal_those_at_all_rows(small_set):
-    X, Y = small_set
-    learner = GenericPairLearner(LogisticRegression(), n_jobs=None, seed=0)
-    learner.fit(TrainingRows(X, Y.astype(bool), {}), label_pairs(4))
-    blocks = [slice(0, 1), slice(1, 3)]
-    at_all_rows = np.hstack(list(learner.supports(X, blocks)))
-    label_rows = LabelRows.of(Y.astype(bool))
-    at, _ = unfold(learner.decide(X, label_rows, identity_reference))
-    for m, (i, j) in enumerate(label_pairs(4)):
-        for own, other, support in ((i, j, at_all_rows[:, m]), (j, i, 1 - at_all_rows[:, m])):
-            entries = label_rows.entries(own)
-            np.testing.assert_allclose(at[entries, other], support[label_rows.rows[entries]])
-
-
-def test_pairs_share_feature_statistics_of_all_rows(small_set):
-    X, Y = small_set
-    learner = GenericPairLearner(RandomSubspaceNB(), n_jobs=None, seed=0)
-    learner.fit(TrainingRows(X, Y.astype(bool), {}), label_pairs(4))
-    shared = [model.feature_statistics_ for model in learner.models_]
-    assert all(statistics.floor is shared[0].floor for statistics in shared)
-    own = RandomSubspaceNB().feature_statistics(X)
-    np.testing.assert_array_equal(shared[0].floor, own.floor)
