@@ -78,7 +78,7 @@ def test_dates_and_decimal_commas_differ_as_numbers(run, photos):
     ("words", "message"),
     [
         ([], "give --row N, or --html FILE or --json FILE for all rows"),
-        (["--row", "99"], "99"),
+        (["--row", "0", "99"], "there is no row 99"),
         (["--html", "why.html", "--name", "nowhere"], "nowhere"),
         (["--html", "why.html", "--training", "new.csv"], "training"),
     ],

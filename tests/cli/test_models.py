@@ -310,7 +310,8 @@ def test_evaluate_a_method_by_cross_validation_beside_baselines(run, photos):
         (["fit", "photos.csv", "--labels", "x.xml", "--model", "m"], "x.xml"),
         (["fit", "photos.csv", "--labels", "3", "--categorical", "fog", "--model", "m"], "fog"),
         (["fit", "ids.csv", "--labels", "1", "--model", "m"], "without any feature"),
-        (["fit", "photos.csv", "--labels", "3", "--method", "Dance", "--model", "m"], "'Dance'"),
+        (["fit", "photos.csv", "--labels", "3", "--method", "Dance", "--model", "m"], "no class"),
+        (["fit", "photos.csv", "--labels", "3", "--recall", "0", "--model", "m"], "RecallControl"),
         (["fit", "photos.csv", "--labels", "3", "--method", "os.getcwd", "--model", "m"], "fit"),
         (
             ["fit", "photos.csv", "--labels", "3", "--method", "PairwiseClassifier", "--criterion",

@@ -414,7 +414,7 @@ CASES = [
     Case(
         "not_a_workbook.xlsx",
         PLAIN.encode(),
-        error="not an Excel workbook that can be read",
+        error="cannot read the Excel workbook",
     ),
     text(
         "delimiter_of_arff.arff",

@@ -96,7 +96,9 @@ def read_labelled(options: argparse.Namespace) -> MultiLabelData:
     if not data.label_names:
         raise ValueError(f"{data.name}: no labels are given; name them: --labels, or --tags")
     if unknown := set(categorical) - {data.feature_names[f] for f in data.categories}:
-        raise ValueError(f"--categorical names {sorted(unknown)}, which are no columns of it")
+        raise ValueError(
+            f"--categorical names {sorted(unknown)}, which are no feature columns of {data.name}"
+        )
     return drop_features(data, ignored) if (ignored := split_names(options.ignore)) else data
 
 

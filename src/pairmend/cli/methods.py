@@ -25,11 +25,11 @@ def _find_class(name: str) -> Any:
         try:
             found = import_object(path)
         except (ImportError, AttributeError, ValueError) as error:
-            reason = str(error)
+            reason = str(error) if "." in name else "no class of pairmend has this name"
             continue
         if hasattr(found, "fit"):
             return found
-    raise ValueError(f"there is no estimator {name!r}, such as sklearn.svm.LinearSVC: {reason}")
+    raise ValueError(f"there is no estimator {name!r}: {reason}; a path is sklearn.svm.SVC")
 
 
 def make_classifier(options: argparse.Namespace, method: str, *, for_frames: bool) -> Any:
@@ -72,7 +72,8 @@ def make_classifier(options: argparse.Namespace, method: str, *, for_frames: boo
 
 def _threshold(options: argparse.Namespace) -> Any:
     """Return the threshold of the options, None for that of the method."""
-    given = [name for name in ("threshold", "recall", "precision") if getattr(options, name)]
+    names = "threshold", "recall", "precision"
+    given = [name for name in names if getattr(options, name) is not None]
     if len(given) > 1:
         raise ValueError(f"--{' and --'.join(given)} are different thresholds; give one of them")
     for name in given:

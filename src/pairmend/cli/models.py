@@ -171,6 +171,8 @@ def explain(options: argparse.Namespace) -> list[dict[str, Any]]:
     if names.keys() != {*keep}:
         raise ValueError(f"{options.data} has no column {options.name!r}, which --name names")
     rows = list(range(len(data.Y))) if options.row is None else list(dict.fromkeys(options.row))
+    if max(rows) >= len(data.Y):
+        raise ValueError(f"there is no row {max(rows)}: the rows are 0 to {len(data.Y) - 1}")
     if page is not None and len(rows) > MOST_ROWS:
         raise ValueError(f"a page has at most {MOST_ROWS:,} rows; choose some: --row N ...")
     training, known = None, dict[str, Any]()

@@ -34,7 +34,7 @@ OPTIONS = {
     "--download": "download missing sets",
     "--dry-run": "show what would run, without running it",
     "--encoding NAME": "encoding of a text file",
-    "--estimator NAME": "base classifier: a class of pairmend, or a path as sklearn.svm.LinearSVC",
+    "--estimator NAME": "base classifier: a class of pairmend, or a path, as for --method",
     "--folds N": "folds of a cross-validation (default: that of the study, or 10)",
     "--greater-is-better [METRIC ...]": "metrics of which greater values are better; or all",
     "--header-row N": "line with the names of the columns, from 1 on; 0 if there is none",

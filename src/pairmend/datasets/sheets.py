@@ -147,7 +147,7 @@ def read_workbook(
         raise
     except Exception as error:  # calamine raises many kinds on damaged files
         reason = str(error) or type(error).__name__
-        raise ValueError(f"{path}: not an Excel workbook that can be read: {reason}") from error
+        raise ValueError(f"{path}: cannot read the Excel workbook: {reason}") from error
 
     def rows() -> Iterator[tuple[int, list[str]]]:
         is_header = True
