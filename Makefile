@@ -95,9 +95,9 @@ test-oldest: TESTS = --ignore tests/report/test_browser.py --ignore tests/distri
 	--ignore tests/explanation/test_browser.py --ignore tests/examples \
 	--ignore tests/study/test_cluster.py
 
-# What most depends on versions: arrays, frames, compiled code, model files, processes.
+# What most depends on versions: arrays, frames, model files, processes.
 test-oldest-core: TESTS = tests/kernels tests/pairwise/learners tests/mended tests/frames tests/_utils \
-	tests/test_inputs.py tests/persistence/test_persistence.py tests/test_process.py \
+	tests/test_inputs.py tests/persistence/test_models.py tests/test_process.py \
 	tests/cli/test_models.py
 
 test-oldest test-oldest-core: export OMP_NUM_THREADS = 1

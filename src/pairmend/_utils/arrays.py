@@ -264,16 +264,12 @@ def _to_csr(X: FloatArray, is_stored: BoolArray) -> Matrix:
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a matrix, ordered by row, as arrays of shape (n_cells,).
-
-    With `implicit_zeros`, cells that are not listed are 0.
-    """
+    """The cells of a matrix, those that CSR stores, by row, as arrays of shape (n_cells,)."""
 
     row: IntArray
     column: IntArray
     value: FloatArray
     shape: tuple[int, int]
-    implicit_zeros: bool
 
     @classmethod
     def of(cls, X: Matrix) -> "Cells":
@@ -281,9 +277,9 @@ class Cells:
         n_rows, n_columns = X.shape
         if sparse.issparse(X):
             row = np.repeat(np.arange(n_rows), np.diff(X.indptr))
-            return cls(row, X.indices, X.data, X.shape, True)
+            return cls(row, X.indices, X.data, X.shape)
         row = np.repeat(np.arange(n_rows), n_columns)
-        return cls(row, np.tile(np.arange(n_columns), n_rows), X.ravel(), X.shape, False)
+        return cls(row, np.tile(np.arange(n_columns), n_rows), X.ravel(), X.shape)
 
 
 def is_frame(X: MatrixLike) -> bool:

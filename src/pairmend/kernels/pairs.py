@@ -17,7 +17,6 @@ with that label belongs to the label, and a row without it to the virtual label.
 The namespace `xp` has the functions of the array API for arrays of any library.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -213,10 +212,6 @@ def information(confusion: FloatArray, xp: Any = np) -> FloatArray:
     of_decisions = xp.sum(_entropy(decision, xp), axis=-1)
     conditional = xp.sum(_entropy(cells, xp), axis=(-2, -1)) - of_decisions
     return xp.clip(xp.sum(decision, axis=-1) - conditional, 0.0, 1.0)
-
-
-WEIGHTINGS: dict[str, Callable[..., FloatArray]] = {"information": information}
-"""Weights of pairs by the name of the parameter `weighting`."""
 
 
 def weigh(votes: FloatArray, weights: FloatArray) -> FloatArray:
