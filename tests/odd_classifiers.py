@@ -60,35 +60,23 @@ class Failing(Frequent):
 
 
 class Deadly(Frequent):
-    """Kills its process: always, or once if it names a file, which it then makes."""
+    """Kills its process: always, or once if it names a file, which it then makes.
 
-    def __init__(self, once="", n_rows=None, seconds=0.0, random_state=None):
+    It may let time pass before: Dask starts no worker again that dies while it is started.
+    """
+
+    def __init__(self, once="", n_rows=None, pause=0.0, seconds=0.0, random_state=None):
         super().__init__(seconds, random_state)
         self.once = once
         self.n_rows = n_rows
+        self.pause = pause
 
     def fit(self, X, Y):
         chosen = self.n_rows in (None, len(X))
         if chosen and not (self.once and Path(self.once).exists()):
             if self.once:
                 Path(self.once).touch()
-            os.kill(os.getpid(), KILL)
-        return super().fit(X, Y)
-
-
-class DeadlyInTheEnd(Frequent):
-    """Kills its process when it is trained.
-
-    It lets half a second pass: Dask starts no worker again that dies while it is started.
-    """
-
-    def __init__(self, n_rows=None, seconds=0.0, random_state=None):
-        super().__init__(seconds, random_state)
-        self.n_rows = n_rows
-
-    def fit(self, X, Y):
-        if self.n_rows in (None, len(X)):
-            time.sleep(0.5)
+            time.sleep(self.pause)
             os.kill(os.getpid(), KILL)
         return super().fit(X, Y)
 

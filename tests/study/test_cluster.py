@@ -51,7 +51,7 @@ def test_tasks_of_killed_workers_are_repeated(sets, cluster):
 
 def test_a_batch_that_kills_its_workers_fails_alone(odd_set, cluster):
     algorithms = {
-        "deadly": odd_classifiers.DeadlyInTheEnd(n_rows=39),
+        "deadly": odd_classifiers.Deadly(n_rows=39, pause=0.5),
         "good": odd_classifiers.Frequent(),
     }
     with pytest.warns(FailedTasksWarning, match="1 of 4 tasks failed.*KilledWorker"):

@@ -221,7 +221,10 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         >>> RandomSubspaceNB().statistics_of_values(found, None, None).floor.round(3).tolist()
         [0.167]
         """
-        categorical = self._declared(len(found.count)) if declared is None else declared
+        categorical = declared
+        if categorical is None:
+            categorical = np.zeros(len(found.count), dtype=bool)
+            categorical[self._chosen(np.empty((0, len(categorical))))] = True
         if isinstance(self.categorical, str):
             categorical = categorical | (found.count <= 2)
         gap = (found.high - found.low) / np.maximum(found.count - 1, 1)
@@ -396,8 +399,7 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         >>> clf.predict([[2.0], [4.0]]).tolist()
         [0, 1]
         """
-        probabilities = self.predict_proba(X)
-        winners: np.ndarray[Any, Any] = self.classes_[np.argmax(probabilities, axis=1)]
+        winners: np.ndarray[Any, Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return winners
 
     def __sklearn_tags__(self) -> Any:
@@ -449,12 +451,6 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
                 f"{X.shape}. It must hold feature numbers, names of a frame's columns, or a bool "
                 f"for each feature: {error}"
             ) from error
-
-    def _declared(self, n_features: int) -> BoolArray:
-        """Return which features are categorical by the parameter alone."""
-        declared = np.zeros(n_features, dtype=bool)
-        declared[self._chosen(np.empty((0, n_features)))] = True
-        return declared
 
     def _draw_subspaces(self, n_features: int) -> IntArray:
         if isinstance(self.subspace, Integral):

@@ -9,7 +9,7 @@ subspace are gathered, and scores are a batch of matrix products. Sparse rows be
 matrix with a row for each row and subspace, and scores are one product with it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -254,12 +254,14 @@ class LabelSums:
 
     def decayed(self, share: float, min_mass: float) -> "LabelSums":
         """Multiply weights by a share; groups that weigh less than `min_mass` become empty."""
-        return replace(
-            self,
-            labels=self.labels.decayed(share, min_mass),
-            shared=self.shared.decayed(share, min_mass),
-            exclusive=self.exclusive.decayed(share, min_mass),
-        )
+        return self._with_each(lambda sums: sums.decayed(share, min_mass))
+
+    def _with_each(self, change: Callable[[Sums], Sums]) -> "LabelSums":
+        """Change the sums of labels, shared and exclusive ones in the same way."""
+        parts: dict[str, Any] = {
+            name: change(getattr(self, name)) for name in ("labels", "shared", "exclusive")
+        }
+        return replace(self, **parts)
 
     def only(self, label: IntArray, other: IntArray) -> Sums:
         """Return the sums over the rows of labels without those they share with other labels."""
@@ -283,9 +285,7 @@ class LabelSums:
 
         Numbers may be negative where a label became empty before the rows that it shares.
         """
-        parts = self.labels.sizes(), self.shared.sizes(), self.exclusive.sizes()
-        sizes = replace(self, labels=parts[0], shared=parts[1], exclusive=parts[2])
-        shape = self.number.shape
+        sizes, shape = self._with_each(Sums.sizes), self.number.shape
         only = sizes.only(*(labels.ravel() for labels in np.indices(shape)))
         return np.where(only.count > 0, only.mass, 0).reshape(shape), only.count.reshape(shape)
 

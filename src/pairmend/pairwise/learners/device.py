@@ -189,11 +189,8 @@ class DevicePairLearner(PairLearner):
         columns, "weights" the positions of their weights in the result of `_weights`.
         """
         design, space = self.design, self.namespace
-        statistics, numeric, masks = (
-            design.feature_statistics,
-            design.numeric,
-            design.subspace_masks,
-        )
+        statistics, numeric = design.feature_statistics, design.numeric
+        masks = design.subspace_masks
         n_values = np.diff(statistics.offsets)
         feature = np.repeat(np.arange(len(n_values)), n_values)
         chosen = masks[np.concatenate([numeric, numeric, feature])] > 0
