@@ -90,6 +90,7 @@ def test_a_set_without_a_value_is_left_out(wide):
         ("set,algorithm,value\nx,A,\nx,B,\n", "there is no value; expected a long"),
         ("set,algorithm,value\nx,A,1\n,B,2\n", "rows have no ['set']; fill"),
         ("set,dataset,algorithm,value\nx,x,A,1\n", "several columns mean ['set']; keep one"),
+        ("", "cannot be read as a table"),
         ("set,algorithm,value\nx,A,1\nx,B,2\nx,A,1\n", "Values of folds need a column 'fold'"),
     ],
 )
@@ -120,7 +121,8 @@ def test_sets_of_a_wide_table_can_have_numbers_as_names(tmp_path):
 
 def test_names_stay_texts(tmp_path):
     path = tmp_path / "losses.csv"
-    path.write_text("set,algorithm,value\n01,NA,0.1\n01,None,0.2\n1,NA,0.2\n1,None,0.1\n")
+    text = "set,algorithm,value\n01,NA,0.1\n01,None,0.2\n1,NA,0.2\n1,None,0.1\n"
+    path.write_text(text, encoding="utf-8-sig")  # as spreadsheets write it
     record = losses_record(path)
     assert list(record.definition["sets"]) == ["01", "1"]
     assert list(record.definition["algorithms"]) == ["NA", "None"]

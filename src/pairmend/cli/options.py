@@ -36,7 +36,7 @@ OPTIONS = {
     "--encoding NAME": "encoding of a text file",
     "--estimator NAME": "base classifier: a class of pairmend, or a path, as for --method",
     "--folds N": "folds of a cross-validation (default: that of the study, or 10)",
-    "--greater-is-better [METRIC ...]": "metrics of which greater values are better; or all",
+    "--greater-is-better [METRIC ...]": "metrics whose greater values are better (none named: all)",
     "--header-row N": "line with the names of the columns, from 1 on; 0 if there is none",
     "--html FILE": "write a page instead of text: a .html file",
     "--ignore COLUMN ...": "columns not to use",

@@ -1,5 +1,6 @@
 """Results from elsewhere: tables of losses, long or wide, as the record of a study."""
 
+import csv
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -145,9 +146,13 @@ def losses_record(
 
 def _read(path: Path) -> pd.DataFrame:
     """Read a file; names that look like numbers or missing values stay texts."""
-    if path.suffix.lower() == ".parquet":
-        return pd.read_parquet(path)
-    return pd.read_csv(path, sep=None, engine="python", dtype=str, keep_default_na=False)
+    try:
+        if path.suffix.lower() == ".parquet":
+            return pd.read_parquet(path)
+        text = {"dtype": str, "keep_default_na": False, "encoding": "utf-8-sig"}
+        return pd.read_csv(path, sep=None, engine="python", **text)
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"{path}: cannot be read as a table ({error}); {LAYOUTS}") from error
 
 
 def _tidy(frame: pd.DataFrame, where: str) -> pd.DataFrame:
