@@ -102,7 +102,7 @@ def test_the_examples_of_the_documentation_are_valid(page, tmp_path):
         ("alpha = 1.0\n" + MINIMAL, "alpha.* must be a float in the range"),
         ('split = "random"\n' + MINIMAL, "split.* must be a str among"),
         ("time_limit = inf\n" + MINIMAL, "time_limit.* must be a float in the range"),
-        ('name = ""\n' + MINIMAL, "names of studies must be texts of 1 to 100"),
+        ('name = ""\n' + MINIMAL, "the name must be 1 to 100"),
         (MINIMAL.replace("[algorithms.A]", '[algorithms."a\\nb"]'), "names of algorithms must"),
         ("sets = []\n" + WITHOUT_SETS, "at least one of its sets"),
         ("sets = 3\n" + WITHOUT_SETS, "sets must be a table, got 3"),

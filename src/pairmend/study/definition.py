@@ -25,7 +25,6 @@ from pairmend.study.criteria import CRITERIA, Criterion, own_names
 from pairmend.study.objects import build, describe, importable, missing_packages
 from pairmend.study.sources import Source
 
-MAX_NAME_LENGTH = 100
 NUMBERS: dict[str, list[Any]] = {
     "folds": [Interval(Integral, 2, None, closed="left")],
     "repeats": [Interval(Integral, 1, None, closed="left")],
@@ -126,20 +125,21 @@ class Study:
         if not isinstance(sets, Mapping):
             sets = {find_entry(name).name: {} for name in sets}
         if not isinstance(criteria, Mapping):
-            names = own_names(CRITERIA, criteria, "metric")
-            criteria = {name: CRITERIA[name] for name in names}
+            criteria = {key: CRITERIA[key] for key in own_names(CRITERIA, criteria, "metric")}
         sets = {name: Source.of(name, given) for name, given in sets.items()}
         given = {"sets": sets, "algorithms": dict(self.algorithms), "criteria": dict(criteria)}
+        names: list[tuple[str, Any]] = [("the name", self.name)]
         for key, part in given.items():
             if not part:
                 raise ValueError(f"a study needs at least one of its {key}")
-            for name in part:
-                _check_name(key, name)
+            names += [(f"names of {key}", name) for name in part]
             named = {f"{key}.{name}": each for name, each in part.items()}
             allowed = {name: [PARTS[key]] for name in named}
             validate_parameter_constraints(allowed, named, caller_name="Study")
             object.__setattr__(self, key, part)  # frozen, so in no other way
-        _check_name("studies", self.name)
+        for what, name in names:  # they are written to files, pages and tables
+            if not (isinstance(name, str) and 0 < len(name) <= 100 and name.isprintable()):
+                raise ValueError(f"{what} must be 1 to 100 printable letters, got {name!r}")
 
     @property
     def folder(self) -> Path | None:
@@ -166,7 +166,7 @@ class Study:
         """
         return {
             **{key: getattr(self, key) for key in ("name", "title", *NUMBERS)},
-            "sets": {name: source.definition() for name, source in self.sets.items()},
+            "sets": {name: describe(source.table) for name, source in self.sets.items()},
             "algorithms": {name: describe(model) for name, model in self.algorithms.items()},
             "criteria": {name: describe(vars(each)) for name, each in self.criteria.items()},
         }
@@ -209,16 +209,6 @@ class Study:
             parts = {name: self.algorithms[name] for name in kept}
             study = replace(study, algorithms=parts, left_out={})
         return study
-
-
-def _check_name(what: str, name: Any) -> None:
-    """Refuse a name that cannot be written to files, pages and tables."""
-    right = isinstance(name, str) and 0 < len(name) <= MAX_NAME_LENGTH and name.isprintable()
-    if not right:
-        raise ValueError(
-            f"names of {what} must be texts of 1 to {MAX_NAME_LENGTH} printable letters, got "
-            f"{name!r}"
-        )
 
 
 def load_study(study: str | Path) -> Study:

@@ -194,14 +194,6 @@ def _texts(definition: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-def merged_definition(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
-    """Return the definition of a study that has the rows of both."""
-    if old is None:
-        return new
-    parts = {key: {**old[key], **new[key]} for key in ("sets", "algorithms")}
-    return {**new, **parts, "repeats": max(old["repeats"], new["repeats"])}
-
-
 def file_changes(
     stored: StudyRecord, files: dict[str, dict[str, str]], places: set[str]
 ) -> list[str]:

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +23,6 @@ from pairmend.study.objects import importable
 from pairmend.study.plan import (
     Plan,
     files_of,
-    merged_definition,
     names_of,
     plan_study,
     sha256_of,
@@ -314,8 +313,12 @@ class _Run:
             }
             files = files_of(study)
         kept = replace(study, sets={name: study.sets[name] for name in available.name})
-        definition = merged_definition(stored.definition if stored else None, kept.definition())
-        old = stored.files if stored else {}  # files of finished sets may be absent
+        definition = kept.definition()
+        old: Mapping[str, Any] = {}
+        if stored:  # files of finished sets may be absent
+            old, before = stored.files, stored.definition
+            parts = {key: {**before[key], **definition[key]} for key in ("sets", "algorithms")}
+            definition |= {**parts, "repeats": max(before["repeats"], study.repeats)}
         files = {key: {**old.get(key, {}), **files.get(key, {})} for key in {**old, **files}}
         run = self.store.start_run(definition, files, about, facts, again)
         self.store.add_missing_values(study.criteria)

@@ -16,7 +16,7 @@ from pairmend._utils.sklearn_private import Interval, validate_parameter_constra
 from pairmend.datasets import MultiLabelData, ReadLimits, load, load_file, one_hot
 from pairmend.datasets.data import subset
 from pairmend.datasets.named_sets import CatalogueEntry, find_entry, is_available
-from pairmend.study.objects import describe, find, own_file
+from pairmend.study.objects import find, own_file
 
 KEYS: dict[str, Any] = {
     "catalogue": {"catalogue": [str]},
@@ -105,10 +105,6 @@ class Source:
             path = own_file(getattr(find(self.table["function"]), "__module__", ""))
             return [path] if path else []
         return [Path(self.table[key]) for key in ("file", "xml") if key in self.table]
-
-    def definition(self) -> dict[str, Any]:
-        """Return the source as plain data, as in a study file."""
-        return dict(describe(self.table))
 
 
 def as_data(given: Any) -> MultiLabelData:
