@@ -12,6 +12,11 @@ from pairmend.stats import bayesian_signed_rank, corrected_t_test, signed_rank_p
 PROBABILITIES = ["first_better", "equivalent", "second_better"]
 
 
+def monte_carlo_error(n_samples):
+    """Five standard errors of the least certain share."""
+    return 5 * np.sqrt(0.25 / n_samples)
+
+
 def folds_of(rng, repeats, folds, algorithms=3):
     """Losses of repeated cross-validation, indexed as a study's rows are."""
     index = pd.MultiIndex.from_product([range(repeats), range(folds)], names=["repeat", "fold"])
@@ -120,6 +125,21 @@ def test_signed_rank_is_that_of_a_slow_loop_and_of_its_posterior(rng):
         signed_rank_posterior(losses)
 
 
+@pytest.mark.parametrize("n_sets", [2, 10])
+@pytest.mark.parametrize("strength", [0.5, 2.0])
+def test_probabilities_of_an_algorithm_that_always_wins_have_a_closed_form(n_sets, strength):
+    """All differences beyond twice the rope: only two draws of the prior are equivalent.
+
+    The weight of the prior is of a beta distribution, and the first is better in a sample if that
+    weight's square is below one half.
+    """
+    losses = np.column_stack([np.zeros(n_sets), np.linspace(0.1, 0.3, n_sets)])
+    found = bayesian_signed_rank(losses, prior_strength=strength, n_samples=40_000)
+    expected = scipy_stats.beta(strength, n_sets).cdf(np.sqrt(0.5))
+    assert found["first_better"].iloc[0] == pytest.approx(expected, abs=monte_carlo_error(40_000))
+    assert found["second_better"].iloc[0] == 0
+
+
 @pytest.mark.parametrize("test", [corrected_t_test, bayesian_signed_rank])
 def test_probabilities_add_up_mirror_and_depend_on_the_rope(rng, test):
     losses = pd.DataFrame(rng.normal(0.3, 0.03, size=(6, 4)), columns=list("abcd"))
@@ -146,7 +166,9 @@ TWO = [[1, 2], [2, 1]]
         (corrected_t_test, TWO, {"rope": "1"}, "rope must be a finite number .* got '1'"),
         (corrected_t_test, TWO, {"test_share": 0}, "test_share must be a number between 0 and 1"),
         (bayesian_signed_rank, TWO, {"prior_strength": 0}, "prior_strength must be positive"),
+        (bayesian_signed_rank, TWO, {"prior_strength": np.inf}, "prior_strength must be a finite"),
         (bayesian_signed_rank, TWO, {"n_samples": 10}, "n_samples must be a whole number of at"),
+        (bayesian_signed_rank, TWO, {"seed": None}, "seed must be a whole number of at least 0"),
         (bayesian_signed_rank, TWO, {"control": 7}, "control must be one of 0, 1, got 7"),
         (corrected_t_test, [[1, 2]], {}, "needs at least 2 fold"),
         (corrected_t_test, [[1, 2], [2, np.nan]], {}, "Drop such folds"),

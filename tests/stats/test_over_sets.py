@@ -51,6 +51,27 @@ def test_chi_square_is_the_definition_and_scipys(loss_tables, data):
     assert result["iman_davenport_p_value"] == pytest.approx(tail)
 
 
+def test_the_table_of_demsar():
+    # J. Demšar (2006), table 6: AUC of 4 algorithms on 14 sets, more being better. He reports
+    # average ranks 3.143, 2.000, 2.893, 1.964 and chi-square 9.28, without tie correction. In the
+    # last row but one he prints 0.975 twice and ranks them 2 and 3: a digit is added to part them.
+    auc = [
+        [0.763, 0.768, 0.771, 0.798], [0.599, 0.591, 0.590, 0.569],
+        [0.954, 0.971, 0.968, 0.967], [0.628, 0.661, 0.654, 0.657],
+        [0.882, 0.888, 0.886, 0.898], [0.936, 0.931, 0.916, 0.931],
+        [0.661, 0.668, 0.609, 0.685], [0.583, 0.583, 0.563, 0.625],
+        [0.775, 0.838, 0.866, 0.875], [1.000, 1.000, 1.000, 1.000],
+        [0.940, 0.962, 0.965, 0.962], [0.619, 0.666, 0.614, 0.669],
+        [0.972, 0.981, 0.9751, 0.975], [0.957, 0.978, 0.946, 0.970],
+    ]  # fmt: skip
+    result = friedman(-np.array(auc))
+    ranks = average_ranks(-np.array(auc))
+    np.testing.assert_allclose(ranks, [3.143, 2.000, 2.893, 1.964], atol=5e-4)
+    untied = 12 * 14 / (4 * 5) * ((ranks**2).sum() - 4 * 25 / 4)
+    assert untied == pytest.approx(9.28, abs=5e-3)
+    assert untied < result["chi_square"] < untied * 1.15  # the tie correction raises it
+
+
 def test_extremes_of_friedman():
     names = ["chi_square", "p_value", "iman_davenport", "iman_davenport_p_value"]
     assert friedman(np.ones((5, 3)))[names].tolist() == [0, 1, 0, 1]
@@ -254,8 +275,10 @@ def test_the_interval_of_a_constant_is_a_point(of, method):
         (wilcoxon, {"control": "c", "adjust": "holm"}, "control must be one of 0, 1, got 'c'"),
         (wilcoxon, {"control": 0}, "adjust='bergmann-hommel' is for all .* pass adjust='holm'"),
         (bootstrap_intervals, {"of": "medians"}, "of must be one of 'mean_losses'"),
+        (bootstrap_intervals, {"method": "BCA"}, "method must be one of 'percentile', 'bca'"),
         (bootstrap_intervals, {"confidence": 95}, "confidence must be a number between 0 and 1"),
         (bootstrap_intervals, {"n_resamples": 10}, "n_resamples must be a whole number of at"),
+        (bootstrap_intervals, {"n_resamples": 1e4}, "n_resamples must be a whole number"),
         (bootstrap_intervals, {"seed": None}, "seed must be a whole number of at least 0"),
     ],
 )
@@ -264,6 +287,26 @@ def test_invalid_options_are_refused(test, options, message):
         test([[1, 2], [2, 1]], **options)
     with pytest.raises(ValueError, match="alpha must be a number between 0 and 1"):
         critical_difference(3, 10, alpha=5)
+
+
+@pytest.mark.parametrize(
+    ("test", "columns"),
+    [
+        (
+            lambda losses: wilcoxon(losses, adjust="shaffer"),
+            ["p_value", "adjusted_p_value", "ties"],
+        ),
+        (nemenyi, ["p_value"]),
+    ],
+    ids=["wilcoxon", "nemenyi"],
+)
+@given(data=st.data())
+def test_permuting_algorithms_permutes_pairs(loss_tables, test, columns, data):
+    losses = pd.DataFrame(data.draw(loss_tables) / 10)
+    moved = test(losses[data.draw(st.permutations(list(losses.columns)))])
+    for (first, second), row in test(losses)[columns].iterrows():
+        pair = (first, second) if (first, second) in moved.index else (second, first)
+        np.testing.assert_allclose(moved.loc[pair, columns].astype(float), row.astype(float))
 
 
 def test_a_control_is_compared_with_each_other_algorithm(published):

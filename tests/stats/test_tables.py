@@ -36,12 +36,17 @@ every_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUN
     [
         (GOOD.mask(GOOD == 0.7), "1 cell.* row 'y', column 'c': nan.*dropna"),
         (GOOD.replace(0.7, np.inf), "row 'y', column 'c': inf"),
+        (GOOD.convert_dtypes().mask(GOOD == 0.7), "row 'y', column 'c': nan"),
         (GOOD.assign(name="flags"), "no numbers in the column.* \\['name'\\].*set_index"),
+        (GOOD.astype(complex), "no numbers in the column"),
         (GOOD.set_axis(["a", "b", "a"], axis=1), "same name twice: \\['a'\\]"),
         (GOOD.set_axis(["x", "x", "z"]), "same name twice: \\['x'\\].*index each set once"),
         (GOOD.iloc[:0], "0 row.* and 3 column.*needs at least"),
+        (GOOD[[]], "3 row.* and 0 column.*needs at least"),
         ([0.1, 0.2, 0.3], "two dimensions, a row per set, got shape \\(3,\\)"),
+        (np.zeros((2, 3, 3)), "got shape \\(2, 3, 3\\)"),
         ([[0.1, 0.2, 0.3], [0.2, 0.3, "?"], [0.5, 0.4, 0.1]], "no numbers in .* \\[2\\]"),
+        (None, "two dimensions"),
     ],
 )
 def test_invalid_tables_are_refused(function, losses, message):
