@@ -177,7 +177,7 @@ def free_memory() -> float:
     with suppress(ImportError, OSError, ValueError):  # other systems than Linux
         import resource
 
-        pages = Path("/proc/self/statm").read_text().split()
+        pages = Path("/proc/self/statm").read_text(encoding="utf-8").split()
         size, resident = (int(n) * resource.getpagesize() for n in pages[:2])
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         room = _memory_of_groups() - resident
@@ -190,7 +190,7 @@ def free_memory() -> float:
 def _memory_of_groups() -> float:
     """Return the smallest limit of memory among the control groups of the process."""
     limits = [math.inf]
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
+    for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
         _, controllers, path = line.split(":", 2)
         root, name = Path("/sys/fs/cgroup"), "memory.max"
         if controllers == "memory":  # version 1
@@ -198,7 +198,7 @@ def _memory_of_groups() -> float:
         group = root / path.lstrip("/")
         for folder in (group, *group.parents):
             with suppress(OSError, ValueError):  # no such file, or "max"
-                limits.append(int((folder / name).read_text()))
+                limits.append(int((folder / name).read_text(encoding="utf-8")))
     return min(limits)
 
 
