@@ -399,7 +399,8 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         >>> clf.predict([[2.0], [4.0]]).tolist()
         [0, 1]
         """
-        winners: np.ndarray[Any, Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        proba = self.predict_proba(X)
+        winners: np.ndarray[Any, Any] = self.classes_[proba.argmax(axis=1)]
         return winners
 
     def __sklearn_tags__(self) -> Any:
