@@ -94,6 +94,7 @@ def test_missing_texts_and_new_words(texts, fitted):
     assert_allclose(proba[0], proba[1])
     clf = MendedClassifier(random_state=0).fit([None, *texts[0][1:]], texts[1])
     assert np.isfinite(clf.predict_proba([None, "sea"])).all()
+    assert_allclose(clf.predict_proba([None]), clf.predict_proba([None, "sea"])[:1], atol=1e-12)
 
 
 def test_models_of_texts_are_saved(texts, fitted, tmp_path):

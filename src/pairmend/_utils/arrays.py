@@ -313,8 +313,8 @@ class TextTable:
 
 
 def is_texts(X: Any) -> bool:
-    """Return whether X is a list of strings, of which some may be missing."""
-    if not isinstance(X, list | tuple) or not any(isinstance(text, str) for text in X):
+    """Return whether X is a list of strings, of which any may be missing."""
+    if not isinstance(X, list | tuple) or not X:
         return False
     return all(text is None or isinstance(text, str) for text in X)
 
@@ -323,6 +323,8 @@ def _texts_of(X: Any) -> list[Any] | None:
     """Return the texts of a 1-D array or a series as a list, None for anything else."""
     is_series = hasattr(X, "to_list") and not is_frame(X)
     if not is_series and not (isinstance(X, np.ndarray) and X.ndim == 1):
+        return None
+    if getattr(X.dtype, "kind", "O") not in "OUT":  # numbers may all be missing, too
         return None
     cells = X.to_list() if is_series else X.tolist()
     texts = [c if isinstance(c, str) or str(c) not in ("nan", "<NA>") else None for c in cells]
