@@ -13,7 +13,7 @@ from rich.table import Table
 
 from soak.state import State
 
-CAMPAIGNS = ("readers", "models", "fits", "forks", "kills")
+CAMPAIGNS = ("readers", "models", "kills")
 SLICE_SECONDS = 120
 ROOT = Path(__file__).parents[1]
 

@@ -9,11 +9,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import study_kills
+from pairmend.study import load_study, run_study
 from soak.state import State
 from soak.workers import run_seeds
 
@@ -21,7 +24,6 @@ NAME = "kills"
 TARGET = 1_000
 N_KILLS = {"main": 8, "group": 8, "interrupt": 8, "worker": 1, "disk": 8, "dask": 4}
 """Kills of one study by kind; `disk` stands for a full disk, `dask` for workers of a cluster."""
-TESTS = Path(__file__).parents[1] / "tests"
 
 
 def run_slice(state: State, deadline: float) -> None:
@@ -34,10 +36,6 @@ def run_slice(state: State, deadline: float) -> None:
 
 def check(kind: str, seed: int) -> None:
     """Kill a study some times, run it to its end, and compare it with one without kills."""
-    if str(TESTS) not in sys.path:
-        sys.path.append(str(TESTS))
-    import study_kills
-
     dice = random.Random(f"{kind}-{seed}")
     with tempfile.TemporaryDirectory(prefix="pairmend-kills-") as folder:
         path, out = Path(folder, "study.toml"), Path(folder, "out")
@@ -47,15 +45,51 @@ def check(kind: str, seed: int) -> None:
         elif kind == "dask":
             _kill_dask_workers(path, out, dice)
         else:
-            study_kills.killed_and_resumed(path, out, _whole(), dice, kind, N_KILLS[kind])
+            _kill_some_times(path, out, dice, kind)
+            run_study(load_study(path), out)
         study_kills.check_equal(out, _whole())
+
+
+def _kill_some_times(path: Path, out: Path, dice: random.Random, way: str) -> None:
+    """Start a study and kill it at a random moment, some times."""
+    for _ in range(N_KILLS[way]):
+        before, n_new = study_kills.n_finished(out), dice.randint(0, study_kills.N_TASKS // 2)
+        process = study_kills.start(path, out, dice.choice([1, 2]))
+        enough = min(before + n_new, study_kills.N_TASKS)
+        study_kills.wait_for(
+            lambda process=process, enough=enough: (
+                process.poll() is not None or study_kills.n_finished(out) >= enough
+            ),
+            seconds=300,
+        )
+        time.sleep(dice.uniform(0, 0.2 if n_new else 2))
+        if process.poll() is None:
+            _kill(process, way, dice)
+        if way == "worker":
+            assert process.wait(timeout=300) == 0, "a killed worker ended the study"
+        assert study_kills.n_finished(out) >= before, "finished tasks were lost"
+
+
+def _kill(process: subprocess.Popen[Any], way: str, dice: random.Random) -> None:
+    """Kill the main process, a worker or all processes of a study, or interrupt it."""
+    workers = study_kills.workers_of(process.pid)
+    if way == "worker":
+        if workers:
+            os.kill(dice.choice(workers), signal.SIGKILL)
+        return
+    if way == "group":
+        process.kill()
+        for pid in workers:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    process.send_signal(signal.SIGINT if way == "interrupt" else signal.SIGKILL)
+    process.wait(timeout=60)
+    study_kills.wait_for(lambda: not any(map(study_kills.alive, workers)), seconds=30)
 
 
 @cache
 def _whole() -> Path:
     """Return the results folder of the study without kills."""
-    import study_kills
-
     folder = Path(tempfile.mkdtemp(prefix="pairmend-kills-"))
     atexit.register(shutil.rmtree, folder)
     path = folder / "study.toml"
@@ -66,8 +100,6 @@ def _whole() -> Path:
 
 def _fill_disk(path: Path, out: Path, dice: random.Random) -> None:
     """Run a study while no file may grow beyond a size, as on a full disk; then to its end."""
-    import study_kills
-
     before = 0
     for _ in range(N_KILLS["disk"]):
         size = dice.choice([0, 1000, 5_000, 20_000, 40_000, 60_000, 100_000])
@@ -90,9 +122,7 @@ def _fill_disk(path: Path, out: Path, dice: random.Random) -> None:
 
 def _kill_dask_workers(path: Path, out: Path, dice: random.Random) -> None:
     """Run the study on a cluster whose workers are killed and restarted."""
-    import study_kills
     from distributed import Client, LocalCluster
-    from pairmend.study import load_study, run_study
 
     os.environ["PYTHONPATH"] = study_kills.environment()["PYTHONPATH"]  # of the workers
     with (

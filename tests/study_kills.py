@@ -1,12 +1,6 @@
-"""Helpers for tests that kill a study at random moments.
-
-`killed_and_resumed` runs a small study, kills it at a random moment, runs it again to its end, and
-compares its rows with those of a run without interruption.
-"""
+"""A small study, its processes, and its results, for tests that interrupt it."""
 
 import os
-import random
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pairmend.study import load_study, read_study, run_study
+from pairmend.study import read_study
 
 TESTS = Path(__file__).parent
 
@@ -39,8 +33,6 @@ params = { overlap = 0.5, estimator = { class = "sklearn.naive_bayes.GaussianNB"
 """
 N_TASKS = 2 * 6 * 3
 TASK = ["set", "repeat", "fold", "algorithm", "status", "seed", "fitted_by"]
-WAYS = ("main", "worker", "group", "interrupt")
-"""Main process killed, a worker killed, all processes killed at once, or SIGINT sent."""
 
 
 def environment() -> dict[str, str]:
@@ -99,51 +91,12 @@ def alive(pid: int) -> bool:
         return False
 
 
-def kill(process: subprocess.Popen, way: str, dice: random.Random) -> None:
-    """Kill a study in one of the `WAYS`, and wait until its processes have ended."""
+def kill(process: subprocess.Popen) -> None:
+    """Kill the main process of a study, and wait until its workers have ended."""
     workers = workers_of(process.pid)
-    if way == "worker":
-        if workers:
-            os.kill(dice.choice(workers), signal.SIGKILL)
-        return
-    if way == "group":
-        for pid in (process.pid, *workers):
-            if alive(pid):
-                os.kill(pid, signal.SIGKILL)
-    else:
-        process.send_signal(signal.SIGINT if way == "interrupt" else signal.SIGKILL)
+    process.kill()
     process.wait(timeout=60)
     wait_for(lambda: not any(map(alive, workers)), seconds=30)
-
-
-def killed_and_resumed(
-    study_file: Path, out: Path, whole: Path, dice: random.Random, way: str, n_kills: int = 1
-) -> list[int]:
-    """Kill a study `n_kills` times at random moments, run it to its end, and compare the rows.
-
-    `whole` is the results folder of the same study without interruption. Returns the number of
-    finished tasks after each kill.
-    """
-    counts = []
-    for _ in range(n_kills):
-        before, n_new = n_finished(out), dice.randint(0, N_TASKS // 2)
-        process = start(study_file, out, dice.choice([1, 2]))
-        _wait_for_tasks(process, out, min(before + n_new, N_TASKS))
-        time.sleep(dice.uniform(0, 0.2 if n_new else 2))
-        if process.poll() is None:
-            kill(process, way, dice)
-        if way == "worker":
-            assert process.wait(timeout=300) == 0, "a killed worker ended the study"
-        counts.append(n_finished(out))
-        assert counts[-1] >= before, "finished tasks were lost"
-    run_study(load_study(study_file), out)
-    check_equal(out, whole)
-    return counts
-
-
-def _wait_for_tasks(process: subprocess.Popen, out: Path, enough: int) -> None:
-    """Wait until a study has finished a number of tasks, or has ended."""
-    wait_for(lambda: process.poll() is not None or n_finished(out) >= enough, seconds=300)
 
 
 def check_equal(out: Path, whole: Path) -> None:

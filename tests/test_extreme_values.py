@@ -1,5 +1,6 @@
 """Every public classifier on values at the limits of floating point: probabilities or an error."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -80,6 +81,25 @@ def test_extreme_training_rows(training, name):
 def test_extreme_queries(layout, name):
     for rows in (X, mixed(1e99, 1e-99)):
         check_probabilities_or_error(name, layout(rows), [layout(new) for new in QUERIES])
+
+
+@pytest.mark.parametrize("name", sorted(set(CLASSIFIERS) - set(ONE_DIMENSIONAL)))
+@pytest.mark.filterwarnings("ignore")
+def test_degenerate_sets(name):
+    """Few or equal rows, constant labels, weights far apart: an error or valid predictions."""
+    rng = np.random.RandomState(0)
+    for n_rows, n_features, n_labels in itertools.product((1, 2, 20), (1, 3), (1, 3)):
+        rows = rng.normal(size=(n_rows, n_features)) * rng.choice([0, 1, 1e6])
+        labels = (rng.rand(n_rows, n_labels) < rng.choice([0, 0.2, 0.8, 1])).astype(int)
+        weights = {"sample_weight": rng.choice([0, 1, 1e-300, 1e300], n_rows)}
+        try:
+            fitted = made(name).fit(rows, labels, **(weights if rng.rand() < 0.3 else {}))
+        except (ValueError, TypeError):
+            continue
+        predicted, proba = fitted.predict(rows), fitted.predict_proba(rows)
+        assert predicted.shape == proba.shape == labels.shape
+        assert ((proba >= 0) & (proba <= 1)).all()
+        assert set(np.unique(predicted)) <= {0, 1}
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -40,23 +40,17 @@ Y = (X[:, :2] > 0).astype(int)
 TEXTS = ["a red photo", "the blue sea", "sun on the sea", "a town"] * 10
 
 WORKER = """
-import resource, signal, sys, tempfile, warnings
+import resource, signal, sys, warnings
 import numpy as np
-from model_forgeries import forge, originals, outcome
 from pairmend.persistence import ModelFileError, load_model
 warnings.simplefilter("ignore")
-originals()
 resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 for line in map(str.rstrip, sys.stdin):
     signal.alarm(60)
     try:
-        if line.isdigit():
-            with tempfile.TemporaryDirectory() as folder:
-                found = outcome(*forge(int(line), folder))
-        else:
-            load_model(line).estimator.predict(np.zeros((3, 3)))
-            found = "loaded"
+        load_model(line).estimator.predict(np.zeros((3, 3)))
+        found = "loaded"
     except ModelFileError as error:
         found = f"refused: {error!a}"
     except Exception as error:
@@ -72,7 +66,7 @@ class LoadingProcess:
     process = None
 
     def load(self, path):
-        """Load a file, or forge and load one by the number of its seed; return the outcome."""
+        """Load a file; return the outcome."""
         if self.process is None:
             command, pipe = [sys.executable, "-c", WORKER], subprocess.PIPE
             paths = [os.path.dirname(model_forgeries.__file__), os.environ.get("PYTHONPATH", "")]
@@ -556,10 +550,3 @@ def test_content_that_is_not_an_archive(path, content):
 def test_types_of_the_manifest_are_checked(path, manifest):
     with pytest.raises(ModelFileError, match="a part of its manifest is missing or invalid"):
         load_model(rewrite(path, manifest=manifest))
-
-
-def test_files_forged_at_random_are_refused_or_harmless():
-    found = [LOADING_PROCESS.load(seed) for seed in range(60)]
-    assert set(found) <= {"refused", "predicted", "failed"}
-    assert found.count("refused") > 15
-    assert found.count("predicted") > 3

@@ -57,7 +57,7 @@ def test_a_study_continues_after_its_main_process_was_killed(
         process = start(study_file, out, jobs=1)
         wait_for(lambda n_tasks=n_tasks: n_finished(out) >= n_tasks)
         time.sleep(dice.uniform(0, 0.1 if n_tasks else 1))
-        kill(process, "main", dice)
+        kill(process)
     assert 3 <= n_finished(out) < load_study(study_file).n_tasks, "not interrupted in the middle"
     run_study(load_study(study_file), out)
     check_equal(out, whole)
