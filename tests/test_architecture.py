@@ -83,6 +83,8 @@ def test_what_a_module_may_use(path):
     assert ours <= {room, *ALLOWED_IMPORTS[room]}, "imports go down only"
     if room in WITHOUT_SCIKIT_LEARN:
         assert not any(name.split(".")[0] == "sklearn" for name in modules)
+    if room != "plots":
+        assert not any(name.split(".")[0] == "matplotlib" for name in modules)
     if path != PRIVATE_SCIKIT_LEARN:
         of_sklearn = [node for node in froms if node.module.startswith("sklearn")]
         names = {alias.name for node in of_sklearn for alias in node.names}

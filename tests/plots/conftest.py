@@ -31,31 +31,26 @@ def texts_overlap():
     return overlap
 
 
+def shown_ticks(axis):
+    low, high = sorted(axis.get_view_interval())
+    ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    labels = [label for tick in ticks for label in (tick.label1, tick.label2)]
+    return [label for label in labels if label.get_visible()]
+
+
 @pytest.fixture
 def cut_off():
     """Return the texts of a plot that are outside of its figure, after its layout."""
 
-    def shown_ticks(axis):
-        low, high = sorted(axis.get_view_interval())
-        ticks = axis.get_major_ticks()
-        return [label for t in ticks if low <= t.get_loc() <= high for label in (t.label1, t.label2)
-                if label.get_visible()]  # fmt: skip
-
     def outside(ax):
-        legend = ax.get_legend()
-        texts = [
-            *ax.texts, ax.xaxis.label, ax.yaxis.label, ax.title,
-            *(tick for axis in (ax.xaxis, ax.yaxis) if ax.axison for tick in shown_ticks(axis)),
-            *((*legend.get_texts(), legend.get_title()) if legend else []),
-        ]  # fmt: skip
-        width, height = ax.figure.bbox.size
-        found = []
-        for text in texts:
-            box = text.get_window_extent()
-            inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1
-            if text.get_text() and not inside:
-                found.append(text.get_text())
-        return found
+        texts = [*ax.texts, ax.xaxis.label, ax.yaxis.label, ax.title]
+        if ax.axison:
+            texts += [*shown_ticks(ax.xaxis), *shown_ticks(ax.yaxis)]
+        if legend := ax.get_legend():
+            texts += [*legend.get_texts(), legend.get_title()]
+        page = ax.figure.bbox.padded(1)
+        boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
+        return [name for name, box in boxes if not all(page.contains(*p) for p in box.corners())]
 
     return outside
 

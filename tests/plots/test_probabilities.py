@@ -24,7 +24,7 @@ SETS = outcomes(
 LONG = outcomes((("A" * 50, "$b$ " * 20), (1, 0, 0)))
 
 
-def test_parts_are_the_probabilities_and_fill_the_scale(contrast):
+def test_parts_are_the_probabilities_between_two_names(contrast):
     from matplotlib.colors import to_rgb
 
     ax = probability_bars(PAIRS)
@@ -33,19 +33,14 @@ def test_parts_are_the_probabilities_and_fill_the_scale(contrast):
     np.testing.assert_allclose(found, expected, atol=1e-12)
     assert ax.get_xlim() == (0, 1)
     assert ax.yaxis_inverted()  # the first pair on top
-    left, _, right = (ax.patches[place].get_facecolor()[:3] for place in (0, 2, 4))
-    for colour in (left, right):  # white numbers are written on them
+    for place in (0, 4):  # white numbers are written on them
+        colour = ax.patches[place].get_facecolor()[:3]
         assert contrast(colour, to_rgb("white")) >= 4.5
         assert all(contrast(colour, to_rgb(page)) >= 3 for page in ("#fdfdfc", "#17191c"))
-
-
-def test_names_stand_on_both_sides_in_order():
-    ax = probability_bars(PAIRS)
     texts = [text.get_text() for text in ax.texts if text.get_text()]
     assert texts == ["LPW", "FCM-O", "0.90", "0.45", "0.55"]
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["FCM", "FCM"]
-    names = [tick.get_text() for tick in probability_bars(SETS).get_yticklabels()]
-    assert names == ["yeast: FCM", "flags: FCM"]
+    for tests, names in ((PAIRS, ["FCM", "FCM"]), (SETS, ["yeast: FCM", "flags: FCM"])):
+        assert [t.get_text() for t in probability_bars(tests).get_yticklabels()] == names
 
 
 @pytest.mark.parametrize("tests", [PAIRS, SETS, LONG])
@@ -76,36 +71,27 @@ def test_the_triangle_has_a_corner_for_each_region(drawn, texts_overlap):
     assert not texts_overlap(ax.texts)
 
 
-@pytest.fixture
-def predictions(rng):
+@pytest.mark.parametrize("label", [None, 1])
+def test_lines_are_shares_and_counts(label, rng, drawn, cut_off, texts_overlap):
     Y = rng.rand(400, 3) < 0.3
     sure = np.clip(0.3 + 0.4 * rng.randn(400, 3), 0, 1)
-    return Y, {"_sure $x$": sure, "a very long name of a classifier": 0.2 + 0.2 * sure}
-
-
-@pytest.mark.parametrize("label", [None, 1])
-def test_lines_are_shares_and_counts(predictions, label):
-    Y, probabilities = predictions
-    figure = plot_reliability(Y, probabilities, label=label, n_bins=5)
+    named = {"_sure $x$": sure, "a very long name of a classifier": 0.2 + 0.2 * sure}
+    figure = plot_reliability(Y, named, label=label, n_bins=5, title="$y$")
     shares, numbers = figure.axes
+    drawn(shares)
     assert shares.lines[0].get_xydata().tolist() == [[0, 0], [1, 1]]
-    texts = [text.get_text() for text in figure.legends[0].get_texts()]
-    for k, (name, each) in enumerate(probabilities.items()):
+    legend = figure.legends[0].get_texts()
+    for k, (name, each) in enumerate(named.items()):
         found = reliability(Y, each, label=label, n_bins=5)
         points = np.column_stack([found.predicted, found.observed])
         np.testing.assert_array_equal(shares.lines[k + 1].get_xydata(), points)
         np.testing.assert_array_equal(numbers.lines[k].get_ydata(), found.counts)
-        assert texts[k + 1].startswith(f"{found.error:.3f} {name[:10]}")
+        assert legend[k + 1].get_text().startswith(f"{found.error:.3f} {name[:10]}")
+    assert not texts_overlap(legend)
+    assert cut_off(shares) == cut_off(numbers) == []
 
 
-@pytest.mark.parametrize("n_rows", [1, 400])
-def test_reliability_can_be_read(predictions, n_rows, cut_off, texts_overlap, drawn):
-    Y, probabilities = predictions
-    named = {name: each[:n_rows] for name, each in probabilities.items()}
-    figure = plot_reliability(Y[:n_rows], named, title="$y$")
-    drawn(figure.axes[0])
-    for ax in figure.axes:
-        assert cut_off(ax) == []
-    assert not texts_overlap(figure.legends[0].get_texts())
+def test_one_row_is_drawn_and_no_classifier_is_refused():
+    assert plot_reliability([[1, 0]], {"a": [[0.7, 0.2]]}).axes[1].lines[0].get_ydata().sum() == 2
     with pytest.raises(ValueError, match="probabilities_by_name is empty"):
         plot_reliability([[1, 0]], {})
