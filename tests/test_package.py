@@ -14,7 +14,6 @@ import pairmend
 from pairmend._utils.defaults import LOSS_NAMES
 from pairmend.metrics import LOSSES
 
-ROOT = Path(__file__).parents[1]
 SUBMODULES = [name for name, _ in inspect.getmembers(pairmend, inspect.ismodule)]
 LIGHT = """
 import contextlib, io, sys
@@ -84,9 +83,6 @@ def test_public_names():
                 paths.setdefault(value, []).append(f"{module.__name__}.{name}")
                 assert pickle.loads(pickle.dumps(value)) is value
     assert [found for found in paths.values() if len(found) > 1] == []
+    assert sorted(LOSSES) == list(LOSS_NAMES)  # which the command line offers
     for name in pairmend.__all__:
         assert "Examples\n    --------" in getattr(pairmend, name).__doc__, name
-
-
-def test_the_command_line_offers_all_losses():
-    assert sorted(LOSSES) == list(LOSS_NAMES)

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import pairmend
-
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -18,7 +16,7 @@ pytestmark = pytest.mark.skipif(not WORKFLOWS, reason="needs a checkout")
 
 
 def test_files_named_in_the_contributing_page_exist():
-    package = Path(pairmend.__file__).parent
+    package = ROOT / "src" / "pairmend"
     named = set(re.findall(r"`([\w./]+\.(?:py|md|txt|toml))`", read("CONTRIBUTING.md")))
     assert [name for name in named if not any((p / name).exists() for p in (ROOT, package))] == []
 

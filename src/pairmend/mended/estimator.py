@@ -66,121 +66,94 @@ from pairmend.model_selection import split_rows
 
 
 class MendedClassifier(ExplainMixin, MultiLabelClassifier):
-    """Multi-label classifier that corrects the probabilities of any base classifier.
+    """Multi-label classifier for tables and short texts, with corrected probabilities.
 
-    Out-of-fold predictions of the training rows show where the base classifier errs; local fuzzy
-    confusion matrices [1]_ of each label against the rest correct the probability of the label by
-    these errors. Corrections with several distances are combined with the uncorrected probability
-    by stacking. The bandwidth, the shrinkage, the stacking weights and the decision that turns
-    probabilities into labels are chosen on out-of-fold predictions, each row being left out of its
-    own neighbourhood. The parameters listed last fix a part of the correction that is searched by
-    default.
+    Use it for hundreds to a million rows with up to some hundred labels, or to correct a
+    classifier whose errors differ between regions of the features. Compare it with gradient
+    boosting, and correct that, if many features interact. Use other models for images, long texts
+    and thousands of labels.
+
+    Each training row is predicted by a model that was not trained on it. Local fuzzy confusion
+    matrices [1]_ of these predictions, in which near rows weigh more, correct the probability of
+    each label.
 
     Parameters
     ----------
     estimator : "auto", classifier or None, default="auto"
-        Base classifier with ``predict_proba``. A classifier that supports label indicators (a
-        forest, a classifier of this library) is fitted on all labels at once; any other is cloned
-        for each label. "auto" compares a logistic regression, a random forest, a kernel ridge
-        regression and their weighted sums on out-of-fold predictions; see Notes. None means
-        :class:`~pairmend.base_classifiers.ScaledLogisticRegression`, whose parameters can be set
-        and searched, as ``estimator__C``.
+        Base classifier with ``predict_proba``. "auto" compares a logistic regression, a random
+        forest, a kernel ridge regression and their weighted sums. None means
+        :class:`~pairmend.base_classifiers.ScaledLogisticRegression`.
     criterion : {"hamming", "zero_one", "macro_f1", "micro_f1"}, str or scorer, default="hamming"
-        Metric by which the decision is chosen: one of the losses in
-        :data:`pairmend.metrics.LOSSES`, the name of a scikit-learn scorer, such as
-        "jaccard_samples", or a scorer, such as :func:`sklearn.metrics.make_scorer` returns.
+        Metric by which the decision is chosen; also any scorer of scikit-learn.
     cv : int, splitter or iterable, default=5
-        Splits for the out-of-fold predictions. An int is the number of folds of a
-        :class:`~pairmend.model_selection.MultilabelStratifiedKFold`. Rows in no test part are not
-        in the validation set; if a row is in several, its first prediction is used. Splits by
-        groups or by time hold for the base classifier only: a row is corrected by the errors of all
-        other validation rows, those of its own group included.
+        Splits for the out-of-fold predictions; an int is the number of folds of a
+        :class:`~pairmend.model_selection.MultilabelStratifiedKFold`.
     decision : {"auto", "labels", "sets"}, default="auto"
-        Whether to decide on each label by a threshold, or to predict the most likely label set
-        seen in training (label powerset decoding; of more than 2,500 sets the most frequent).
-        With "labels", label sets do not influence probabilities either. "auto" compares both by
-        the metric, unless a `threshold` is given, which is then used.
+        Whether to use a threshold for each label, or to predict the most likely label set seen in
+        training. "auto" compares both by the metric.
     threshold : "auto", float or threshold, default="auto"
-        Threshold of the probabilities of labels: a number, or an object of
-        :mod:`pairmend.thresholds`. "auto" compares those that suit the metric.
+        A number, or an object of :mod:`pairmend.thresholds`: ``FixedThreshold``,
+        ``CardinalityThreshold``, ``F1Thresholds``, ``BatchF1Thresholds``, ``TopLabels``,
+        ``NeverEmpty``, and with a guarantee ``RecallControl`` and ``PrecisionControl``. "auto"
+        compares those that suit the metric.
     max_landmarks : int or None, default=2500
-        Largest number of landmarks, the validation rows that a predicted row is compared with. Of
-        more validation rows, this many are drawn, and the others add their errors to their nearest
-        landmark. The time and the memory of prediction, and the size of the model, grow with it.
-        None means all validation rows.
+        Largest number of rows that a predicted row is compared with; None means all.
     transformer : transformer, default=None
-        Scikit-learn transformer that turns rows into numbers for distances, for texts or images
-        for example. None encodes frames by a :class:`~pairmend.frames.FrameEncoder`, for distances
-        and for the default base classifier.
+        Turns rows into numbers for distances. None encodes frames by a
+        :class:`~pairmend.frames.FrameEncoder`.
     verbose : bool or int, default=False
         Whether to print the progress of ``fit``.
     n_jobs : int, default=None
         Number of processes that fit the base classifier on the splits.
     random_state : int, RandomState or None, default=None
-        Shuffles the rows before they are split, and seeds base classifiers whose own
-        ``random_state`` is None.
+        Shuffles the rows before they are split, and seeds base classifiers.
 
     Other Parameters
     ----------------
     beta : "auto" or float, default="auto"
         Inverse squared bandwidth of the Gaussian weights, exp(-beta * distance^2).
     scaling : {"auto", "range", "standard", "unit", "log_odds"}, default="auto"
-        Space in which distances are measured: features divided by their range or standard
-        deviation, rows normalized to length 1, or the log-odds of the base classifier's
-        probabilities in place of features. "auto" stacks those that suit: "unit" and "log_odds"
-        for sparse rows and arrays that are mostly zeros, all but "unit" for others.
+        Space of the distances: features divided by their range or standard deviation, rows of
+        length 1, or log-odds of the base classifier. "auto" combines those that suit the rows.
     shrinkage : "auto" or float, default="auto"
-        Prior mass: the mass added from the global confusion matrix to each local one. The nearest
-        validation row has the mass 1.
+        Mass of the global confusion matrix in each local one; that of the nearest row is 1.
 
     Attributes
     ----------
     estimator_ : classifier
-        The base classifier for all labels, fitted on all rows. With ``estimator="auto"``,
-        ``estimator_.estimators`` holds the chosen classifiers by name, and
-        ``estimator_.calibrations`` the calibrations of those that need one.
+        The base classifier, fitted on all rows.
     base_weights_ : dict of float
-        Weights of the base classifiers: "logistic_regression", "forest" and "kernel_ridge" with
-        ``estimator="auto"``, those of weight 0 left out; else the class of the base classifier.
+        Weights of the base classifiers by name.
     base_search_ : dict of ndarray
-        All base classifiers that were compared: "classifier", and "loss", the Brier score of
-        out-of-fold predictions before correction. Empty unless ``estimator="auto"``.
+        The base classifiers that were compared.
     frame_encoder_ : FrameEncoder or None
-        The encoder of frames for distances and the default base classifier;
-        ``frame_encoder_.columns_`` lists how each column is encoded. None if fit saw no frame, or
-        if neither needs it.
+        The encoder of frames.
     beta_ : dict of float
         The chosen beta by scaling.
     stacking_weights_ : dict of float
-        Stacking weights of the "uncorrected" probability, the "global" correction, and the local
-        correction of each scaling.
+        Weights of the uncorrected probability and of the corrections.
     label_set_weights_ : dict of float
-        Stacking weights of the probabilities of "labels" and of the marginal probabilities over
-        label "sets".
-    decision_ : {"labels", "sets"}
+        Weights of the probabilities of "labels" and of those by label "sets".
+    decision_ : {"labels", "sets", "classes"}
         The chosen decision; "classes" after a fit on 1-D classes.
     threshold_ : threshold or None
         The fitted threshold; None unless ``decision_`` is "labels".
     search_ : dict of ndarray
-        All corrections that were compared: "scaling", "beta", "shrinkage", "reference", and
-        "loss", the Brier score of corrected out-of-fold probabilities.
+        The corrections that were compared.
     decisions_ : dict of ndarray
-        All decisions that were compared: "decision", "threshold", "lift_exponent" and
-        "local_exponent" of label sets (the lift is the ratio of a set's frequency to that under
-        independence of the labels), and "loss" by the metric.
+        The decisions that were compared.
     validation_indices_ : ndarray of int
-        Rows of the validation set: the training rows with an out-of-fold prediction.
+        Training rows with an out-of-fold prediction.
     landmark_indices_ : ndarray of int
-        Rows of the validation set that are landmarks.
+        Training rows that are landmarks.
     classes_ : ndarray of shape (n_labels,)
-        Names of the labels: the columns of a frame, else their numbers; after a fit on 1-D
-        classes, the classes.
+        Names of the labels, or their numbers.
     multilabel_ : bool
         Whether fit saw label indicators, not 1-D classes.
     n_features_in_ : int
-        Number of features seen in fit.
+        Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if fit saw a frame with string names.
+        Names of the features, if fit saw a frame.
 
     See Also
     --------
@@ -189,34 +162,13 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
 
     Notes
     -----
-    With ``estimator="auto"`` the stacking weights of logistic regression, forest and kernel ridge
-    regression minimize the squared error of out-of-fold predictions. Fewer of them are used unless
-    the weighted sum of more is better by one standard error and by 0.5 %, and the logistic
-    regression has its default `C` unless 10 is, in a trial on a bounded number of rows. If `cv` is
-    an int, the predictions of the forest are out-of-bag predictions: it is grown only once. Its
-    bootstrap samples, and the training rows of the kernel ridge regression, are 2,500 at most.
-    Before the comparison, the probabilities of a classifier are calibrated, by a logistic function
-    of their log-odds, if that lowers their squared error by a tenth (``estimator_.calibrations``).
-    On arrays of other libraries than numpy, "auto" is the logistic regression.
+    `criterion`, `decision` and `threshold` take effect at prediction; after a change of other
+    parameters ``fit`` is needed.
 
-    An array of which at most 5 % of the cells are not 0 counts as sparse rows: for distances, and
-    for the default base classifiers, which scale dense features only. Other base classifiers get
-    it unchanged.
+    An array of which at most 5 % of the cells are not 0 counts as sparse rows.
 
-    A given base classifier is fitted once per split and once on all rows. The search needs no
-    further fits and takes less time than these.
-
-    `criterion`, `decision` and `threshold`, with the parameters of a threshold object, take effect
-    at prediction: after ``set_params`` on a fitted classifier it predicts as after a new ``fit``
-    with these parameters. All other parameters need a new ``fit``.
-
-    Masses count in rows. With sample weights, one row is the smallest weight such that rows with
-    weights up to it hold at least 2 % of the total weight: all weights times a constant change
-    nothing, if the base classifier has that property. Rows that weigh less than a millionth of
-    that are left out, as rows of weight 0 are. A row is left out of its own neighbourhood with all
-    of its weight. Ranges, means and standard deviations of features are those of the landmarks;
-    ranges do not depend on weights. A `transformer` is fitted on the landmarks, without weights. A
-    scorer as `criterion` gets weights if it takes them.
+    With sample weights, one row is the smallest weight such that rows with weights up to it hold
+    at least 2 % of the total weight. Rows that weigh less than a millionth of that are left out.
 
     References
     ----------
@@ -225,14 +177,18 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import pandas as pd
     >>> from pairmend import MendedClassifier
-    >>> from sklearn.datasets import make_multilabel_classification
-    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> rng = np.random.RandomState(0)
+    >>> X = pd.DataFrame({"blue": rng.rand(200), "place": rng.choice(["coast", "town"], 200)})
+    >>> Y = pd.DataFrame({"sea": X["place"] == "coast", "sun": X["blue"] > 0.5}).astype(int)
     >>> clf = MendedClassifier(criterion="micro_f1", random_state=0).fit(X, Y)
-    >>> clf.predict(X[:2]).tolist()
-    [[0, 0, 1, 1, 1], [0, 0, 1, 0, 0]]
-    >>> clf.predict_proba(X[:1]).round(2).tolist()
-    [[0.07, 0.25, 0.51, 0.72, 0.78]]
+    >>> new = pd.DataFrame({"blue": [0.1, 0.9], "place": ["coast", "town"]})
+    >>> pd.DataFrame(clf.predict(new), columns=clf.classes_)
+       sea  sun
+    0    1    0
+    1    0    1
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -306,11 +262,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
             Label indicators, 0 or 1; the tags of each row, as lists or sets of strings; or a
             1-D array of classes.
         **fit_params : dict
-            Parameters of the base classifier's ``fit``; those with one value per row, such as
-            ``sample_weight``, are cut to the rows of each split. With metadata routing
-            enabled, those the base classifier requests. Sample weights also weight the
-            validation set in every choice: corrections, stacking weights, label sets,
-            thresholds and decisions.
+            Parameters of the base classifier's ``fit``, or with metadata routing those it
+            requests. ``sample_weight`` also weights the rows in every choice.
 
         Returns
         -------
