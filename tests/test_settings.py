@@ -118,7 +118,6 @@ def test_refused_validation_parts(validation, message):
 @pytest.mark.parametrize(
     ("clf", "message"),
     [
-        (MendedClassifier(cv=2), "estimator='auto' is the logistic regression"),
         (MendedClassifier(None, cv=2, n_jobs=2), "n_jobs=2 has no effect"),
         (CorrectedPairwiseClassifier(n_jobs=2), "n_jobs=2 has no effect"),
         (MendedClassifier(None, cv=2, scaling="unit"), "scaling 'unit' are computed with numpy"),

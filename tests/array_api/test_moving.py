@@ -22,6 +22,7 @@ CLASSIFIERS = [
     CalibratedLabelRanking(random_state=0),
     MendedClassifier(None, cv=2, random_state=0),
     MendedClassifier(GaussianNB(), cv=2, random_state=0),
+    MendedClassifier(cv=2, random_state=0),
 ]
 TARGETS = {
     "indicators": np.asarray,
@@ -77,7 +78,7 @@ def test_a_moved_classifier_predicts_the_same(clf, target, name, label_set):
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
-@pytest.mark.parametrize("clf", [*CLASSIFIERS[:4], MendedClassifier(cv=2, random_state=0)])
+@pytest.mark.parametrize("clf", CLASSIFIERS[:4])
 def test_a_classifier_fitted_on_numpy_is_not_moved_to_a_device(clf, name, label_set):
     library, (X, Y) = Library(name), label_set
     fitted = clone(clf).fit(X, Y)

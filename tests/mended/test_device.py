@@ -8,8 +8,10 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import _array_api
 
 from array_libraries import LIBRARIES, Library, dispatched, moved_to_numpy
 from pairmend import MendedClassifier
@@ -81,20 +83,13 @@ def test_far_queries_and_ties_of_landmarks(label_set, rng):
 
 
 def test_what_is_computed_with_numpy_is_said(label_set):
-    library, (X, Y, queries) = Library("strict"), label_set
+    library, (X, Y, _) = Library("strict"), label_set
     clf = MendedClassifier(GaussianNB(), transformer=StandardScaler(), n_jobs=1, random_state=0)
     with (
         pytest.warns(UserWarning, match="Distances of the scaling .* are computed with numpy"),
         pytest.warns(UserWarning, match="n_jobs=1 has no effect"),
     ):
         compare(clf, library, *label_set)
-    with dispatched():
-        auto, linear = (MendedClassifier(base, random_state=0) for base in ("auto", None))
-        with pytest.warns(UserWarning, match="estimator='auto' is the logistic"):
-            auto.fit(library(X), library(Y))
-        both = auto, linear.fit(library(X), library(Y))
-        found = [library.numpy(clf.predict_proba(library(queries))) for clf in both]
-    np.testing.assert_array_equal(*found)
     cases = [
         (RandomForestClassifier(), "takes arrays of numpy only"),
         (ScaledLogisticRegression(C=-1.0), "'C' parameter of LogisticRegression"),
@@ -103,6 +98,30 @@ def test_what_is_computed_with_numpy_is_said(label_set):
     for base, match in cases:
         with dispatched(), pytest.raises(ValueError, match=match):
             MendedClassifier(base).fit(library(X), library(Y))
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_default_is_that_of_numpy(seed, name, label_set, rng):
+    """The forest is trained with numpy, the kernel ridge regression predicts on the device."""
+    X, _, queries = label_set
+    noise = rng.randn(300, 2)
+    Y = np.column_stack([X[:, 0] * X[:, 1] > 20, X[:, 2] + noise[:, 0] > 3, X[:, 3] > X[:, 4]])
+    cases = [
+        (X, queries, {}),
+        (X, queries, {"sample_weight": 1.0 + np.arange(300) % 3}),
+        (np.where(rng.rand(300, 40) < 0.04, rng.rand(300, 40), 0), np.eye(40), {}),
+    ]
+    rows, queried, params = cases[seed]
+    cv = KFold(3, shuffle=True, random_state=0) if seed == 1 else 5
+    clf, library = MendedClassifier(cv=cv, random_state=seed), Library(name)
+    ours, theirs = compare(clf, library, rows, Y.astype(int), queried, atol=1e-6, **params)
+    assert ours.base_weights_.keys() == theirs.base_weights_.keys()
+    with dispatched():
+        xp, _, device = _array_api.get_namespace_and_device(library(X))
+        moved = _array_api.move_estimator_to(ours, xp, device)
+        found = library.numpy(moved.predict_proba(library(queried)))
+    np.testing.assert_allclose(found, ours.predict_proba(queried), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("base", [LogisticRegression(), LinearDiscriminantAnalysis()])

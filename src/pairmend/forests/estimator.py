@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import delayed
 
-from pairmend._utils.arrays import set_feature_attributes
+from pairmend._utils.arrays import Convert, as_numpy, set_feature_attributes
 from pairmend._utils.computing import row_chunks
 from pairmend._utils.progress import iterate_calls
 from pairmend._utils.training import all_equal, relative_weights
@@ -221,47 +221,71 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         """
         Y = sparse.csr_array(y, dtype=np.float64)
         n_rows, n_labels = Y.shape
-        weights = np.ones(n_rows)
-        if sample_weight is not None:
-            # Of splits with the same gain, rounding of weights would choose one: in single
-            # precision, weights times a constant are the same numbers.
-            weights = relative_weights(sample_weight).astype(np.float32).astype(np.float64)
+        weights = self.tree_weights(n_rows, sample_weight)
         self.scaler_ = DenseScaler(standardize=False).fit(X, sample_weight=sample_weight)
         self.offset_ = None
         encoded = self._encode(X)
         if not sparse.issparse(encoded):
-            self.offset_ = _large_offsets(encoded)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.offset_ = large_offsets(encoded.mean(axis=0), encoded.std(axis=0))
             encoded = encoded - self.offset_
-        rows, columns = _as_trees_read(encoded)
-        seeds = check_random_state(self.random_state).randint(
-            np.iinfo(np.int32).max, size=self.n_estimators
-        )
+        rows = as_trees_read(encoded)
         sums = np.zeros((n_rows, n_labels), dtype=np.float32)
         n_trees = np.zeros(n_rows)
         trees, tables = [], []
-        limits = self.min_samples_leaf, self.max_samples
-        calls = (delayed(_grow)(rows, columns, Y, weights, int(seed), *limits) for seed in seeds)
+        given = self.max_samples, self.min_samples_leaf
+        calls = (
+            delayed(_grow_and_apply)(rows, Y, weights, seed, *given) for seed in self.tree_seeds()
+        )
         grown = iterate_calls(calls, n_jobs=self.n_jobs, prefer="threads")
         for tree, table, leaves, out_of_bag in grown:
             sums[out_of_bag] += table[leaves[out_of_bag]].toarray()
             n_trees[out_of_bag] += 1
             trees.append(tree)
             tables.append(table)
-        self.trees_ = Trees.of(trees, tables, encoded.shape[1])
-        self.classes_ = np.arange(n_labels)
-        set_feature_attributes(self, X)
+        self.set_trees(trees, tables, X, encoded.shape[1])
         proba = sums / np.maximum(n_trees, 1)[:, np.newaxis]
         proba[n_trees == 0] = weights @ Y / weights.sum()
         return proba
 
+    def tree_weights(self, n_rows: int, sample_weight: FloatArray | None) -> FloatArray:
+        """Return weights of rows.
+
+        Of splits with the same gain, rounding of weights would choose one: in single precision,
+        weights times a constant are the same numbers.
+        """
+        if sample_weight is None:
+            return np.ones(n_rows)
+        return relative_weights(sample_weight).astype(np.float32).astype(np.float64)
+
+    def tree_seeds(self) -> list[int]:
+        """Return the seed of each tree."""
+        rng, largest = check_random_state(self.random_state), np.iinfo(np.int32).max
+        return [int(seed) for seed in rng.randint(largest, size=self.n_estimators)]
+
+    def set_trees(
+        self, trees: Sequence[Any], tables: Sequence[Any], X: MatrixLike, n_columns: int
+    ) -> Self:
+        """Set trees by `grow`, with the frequencies in their leaves; X has the features."""
+        self.trees_ = Trees.of(trees, tables, n_columns)
+        self.classes_ = np.arange(tables[0].shape[1])
+        set_feature_attributes(self, X)
+        return self
+
     def predict_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the probabilities of labels, (n_samples, n_labels)."""
-        return self.trees_.predict_proba(self._encode(X))
+        """Return the probabilities of labels, (n_samples, n_labels).
+
+        They are computed with numpy, of arrays of other libraries, too.
+        """
+        return self.trees_.predict_proba(self._encode(as_numpy(X)))
 
     def _encode(self, X: MatrixLike) -> MatrixLike:
         """Return rows of numbers; large offsets of features are subtracted."""
         encoded = self.scaler_.transform(X)
         return encoded if self.offset_ is None else encoded - self.offset_
+
+    def __sklearn_array_api_convert__(self, convert: Convert) -> Self:
+        return self  # trees stay on the host
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -270,63 +294,89 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _large_offsets(X: FloatArray) -> FloatArray:
+def large_offsets(mean: FloatArray, deviation: FloatArray) -> FloatArray:
     """Return the means of features of which single precision would lose many digits, else 0."""
     with np.errstate(over="ignore", invalid="ignore"):
-        mean, deviation = X.mean(axis=0), X.std(axis=0)
         is_large = np.isfinite(mean) & (np.abs(mean) > LARGE_OFFSET * deviation)
     return np.where(is_large, mean, 0.0)
 
 
-def _as_trees_read(encoded: MatrixLike) -> tuple[Any, Any]:
-    """Return rows as trees of scikit-learn read them without a copy, to predict and to grow."""
+def as_trees_read(encoded: MatrixLike) -> Any:
+    """Return rows as trees of scikit-learn read them without a copy."""
     if not sparse.issparse(encoded):
-        rows: Any = as_single(encoded, np.arange(encoded.shape[1]))
-        return rows, rows
+        return as_single(encoded, np.arange(encoded.shape[1]))
     # Trees accept sparse matrices with sorted 32-bit indices and without duplicates only.
     rows = sparse.csr_matrix(encoded, dtype=np.float64, copy=True)
     rows.sum_duplicates()
-    rows = sparse.csr_matrix((to_single(rows.data), rows.indices, rows.indptr), rows.shape)
-    return rows, rows.tocsc()
+    return sparse.csr_matrix((to_single(rows.data), rows.indices, rows.indptr), rows.shape)
 
 
-def _grow(
-    X: Any,
-    columns: Any,
-    Y: Any,
-    row_weights: FloatArray,
-    seed: int,
-    min_samples_leaf: int,
-    max_samples: int,
-) -> tuple[tuple[Any, ...], Any, IntArray, IntArray]:
-    """Grow the tree of a seed.
+@dataclass(frozen=True)
+class Sample:
+    """The bootstrap sample of a tree.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        The rows in the sample, in ascending order.
+    weights : ndarray of shape (n_rows,)
+        Their weights times the number of times that each was drawn.
+    rng : RandomState
+        Random numbers of the tree.
+    """
+
+    rows: IntArray
+    weights: FloatArray
+    rng: np.random.RandomState
+
+    @classmethod
+    def draw(cls, seed: int, row_weights: FloatArray, max_samples: int) -> "Sample":
+        """Draw a sample of all rows."""
+        rng = np.random.RandomState(seed)
+        n_rows = len(row_weights)
+        if n_rows > max_samples and not all_equal(row_weights):
+            # Few heavy rows would be missing from most samples: they are drawn more often instead.
+            up_to = np.cumsum(row_weights)
+            drawn = np.searchsorted(up_to, rng.random_sample(max_samples) * up_to[-1], side="right")
+            row_weights = np.ones(n_rows)
+        else:
+            drawn = rng.randint(n_rows, size=min(n_rows, max_samples))
+        rows, counts = np.unique(drawn, return_counts=True)
+        return cls(rows, counts * row_weights[rows], rng)
+
+
+def grow(X: Any, Y: Any, sample: Sample, min_samples_leaf: int) -> tuple[tuple[Any, ...], Any, Any]:
+    """Grow the tree of a sample, whose rows and labels are given.
 
     Returned are its children on the left and on the right, features and thresholds, the frequencies
-    in its leaves, the leaf of each row, and the rows that are not in its sample.
+    in its leaves, and a function that returns the leaves of rows.
     """
-    rng = np.random.RandomState(seed)
-    n_rows = len(row_weights)
-    if n_rows > max_samples and not all_equal(row_weights):
-        # Few heavy rows would be missing from most samples: they are drawn more often instead.
-        up_to = np.cumsum(row_weights)
-        sample = np.searchsorted(up_to, rng.random_sample(max_samples) * up_to[-1], side="right")
-        counts = np.bincount(sample, minlength=n_rows)
-        weights = counts.astype(np.float64)
-    else:
-        sample = rng.randint(n_rows, size=min(n_rows, max_samples))
-        counts = np.bincount(sample, minlength=n_rows)
-        weights = counts * row_weights
     options = {"max_features": "sqrt", "min_samples_leaf": min_samples_leaf}
-    grown = DecisionTreeRegressor(**options, random_state=rng.randint(np.iinfo(np.int32).max))
-    tree = grown.fit(columns, _outputs(Y, rng), weights, check_input=False).tree_
-    in_sample = np.flatnonzero(counts)
+    seed = sample.rng.randint(np.iinfo(np.int32).max)
+    columns = X.tocsc() if sparse.issparse(X) else X
+    grown = DecisionTreeRegressor(**options, random_state=seed)
+    grown.fit(columns, _outputs(Y, sample.rng), sample.weights, check_input=False)
+    tree = grown.tree_
     is_leaf = tree.children_left < 0
-    leaves = (np.cumsum(is_leaf) - 1)[tree.apply(X)]
-    frequencies = _frequencies(leaves[in_sample], weights[in_sample], Y[in_sample], is_leaf.sum())
+    number = np.cumsum(is_leaf) - 1
+
+    def leaves_of(rows: Any) -> IntArray:
+        return np.asarray(number[tree.apply(rows)])
+
+    frequencies = _frequencies(leaves_of(X), sample.weights, Y, is_leaf.sum())
     # Copies, without which the tree would stay in memory with all of its values.
     names = "children_left", "children_right", "feature", "threshold"
-    nodes = tuple(np.array(getattr(tree, name)) for name in names)
-    return nodes, frequencies, leaves, np.flatnonzero(counts == 0)
+    return tuple(np.array(getattr(tree, name)) for name in names), frequencies, leaves_of
+
+
+def _grow_and_apply(
+    X: Any, Y: Any, row_weights: FloatArray, seed: int, max_samples: int, min_samples_leaf: int
+) -> tuple[tuple[Any, ...], Any, IntArray, IntArray]:
+    """Grow the tree of a seed; return also the leaf of each row, and the rows out of its sample."""
+    sample = Sample.draw(seed, row_weights, max_samples)
+    nodes, frequencies, leaves_of = grow(X[sample.rows], Y[sample.rows], sample, min_samples_leaf)
+    out_of_bag = np.setdiff1d(np.arange(len(row_weights)), sample.rows, assume_unique=True)
+    return nodes, frequencies, leaves_of(X), out_of_bag
 
 
 def _outputs(Y: Any, rng: np.random.RandomState) -> FloatArray:

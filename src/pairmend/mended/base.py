@@ -7,8 +7,9 @@ Platt, J. (1999). Probabilistic outputs for support vector machines and comparis
 likelihood methods. Advances in Large Margin Classifiers, 61-74.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from numbers import Integral
 from typing import Any, ClassVar
@@ -28,7 +29,7 @@ from pairmend._utils.classifiers import (
     seed_estimator,
     varying_labels,
 )
-from pairmend._utils.computing import one_blas_thread
+from pairmend._utils.computing import lazy, one_blas_thread
 from pairmend._utils.progress import report
 from pairmend._utils.training import Target, relative_weights, take_params, take_present
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
@@ -50,6 +51,8 @@ MARGIN = 0.005
 """Distance from 0 and 1 to which probabilities are scaled: forests have many that are 0."""
 MIN_CALIBRATION_GAIN = 0.1
 """Relative decrease of the squared error below which probabilities are not calibrated."""
+MAX_COMPARED_CELLS = 2**22
+"""Largest number of probabilities by each classifier on which stacking weights are fitted."""
 MAX_CELLS = 2**19
 """Largest number of probabilities on which a calibration is fitted."""
 RIDGE = 1e-6
@@ -124,25 +127,73 @@ class BaseRows:
         Number of processes that fit on splits, and of threads that grow a forest.
     owner : object
         The classifier for which progress is reported.
+    host : array-like of shape (n_samples, n_features)
+        The same rows for classifiers that are trained with numpy: `X` itself, unless that is an
+        array of another library.
     """
 
-    X: MatrixLike
+    X: Any
     target: Target
     params: dict[str, Any]
     weights: FloatArray
     splits: Splits
     n_jobs: int | None
     owner: Any
+    host: Any
 
-    def out_of_fold(self, model: Any) -> tuple[IntArray, FloatArray, IntArray]:
-        """Fit a model on each split; return the test rows, their probabilities, and the splits."""
+    def take(self, rows: IntArray) -> tuple[MatrixLike, dict[str, Any]]:
+        """Return some rows, and their parameters of `fit`."""
+        return take_rows(self.X, rows), take_params(self.X, self.params, rows)
+
+    def on_host(self) -> "BaseRows":
+        """Return the rows for classifiers that are trained with numpy."""
+        return replace(self, X=self.host)
+
+    @lazy
+    def folds(self) -> IntArray:
+        """The split in which each row is tested first, -1 for rows that no split tests."""
+        folds = np.full(len(self.target.Y), -1)
+        for number, (_, test) in reversed(list(enumerate(self.splits))):
+            folds[test] = number
+        return folds
+
+    def out_of_fold(self, model: Any) -> Any:
+        """Fit a model on each split; return the probabilities of all rows, 0 for untested ones."""
         parts = cross_fit(
             model, self.X, self.target, self.params, self.splits, method="predict_proba",
             purpose="the probabilities of labels", n_jobs=self.n_jobs, owner=self.owner,
         )  # fmt: skip
-        tests = [test for _, test in self.splits]
-        rows, proba, folds = _first_predictions(tests, parts, len(self.target.classes))
-        return rows, np.clip(proba, 0, 1, out=proba), folds
+        proba = np.zeros(self.target.Y.shape)
+        for _, test in reversed(self.splits):
+            # Of a row that is tested twice, the first prediction is kept.
+            proba[test[::-1]] = parts.pop()[::-1]
+        return np.clip(proba, 0, 1, out=proba)
+
+    def combined(
+        self, proba: Mapping[str, Any], function: Callable[[Mapping[str, FloatArray]], FloatArray]
+    ) -> Any:
+        """Return a function of the probabilities of all rows by several classifiers."""
+        return function(proba)
+
+    def fit_once(self, model: Any) -> Any:
+        """Fit a forest or a kernel ridge regression once, on all rows; return probabilities.
+
+        Trees are evaluated on the rows out of their bootstrap samples, and out-of-fold predictions
+        of the regression follow from that on all rows.
+        """
+        X, params, present = take_present(self.host, self.params, self.weights)
+        Y = self.target.Y[present]
+        report(self.owner, f"fitting {type(model).__name__} on {len(present)} rows")
+        if isinstance(model, MultiLabelForest):
+            found = model.fit_out_of_bag(X, Y, **params)
+        else:
+            tests = [np.searchsorted(present, test) for _, test in self.splits]
+            queries = X if self.X is self.host else take_rows(self.X, present)
+            found = model.fit_out_of_fold(X, Y, tests, queries=queries, **params)
+        if len(present) < len(self.target.Y):
+            found, proba = np.zeros(self.target.Y.shape), found
+            found[present] = proba
+        return found
 
     def fit_on_all(self, model: Any) -> Any:
         """Fit a model on all rows."""
@@ -169,8 +220,8 @@ class GivenBase:
     search: ClassVar[list[tuple[str, float]]] = []
     """Nothing was compared."""
 
-    def out_of_fold(self, rows: BaseRows) -> tuple[IntArray, FloatArray, IntArray]:
-        """Return the validation rows, their out-of-fold probabilities, and their splits."""
+    def out_of_fold(self, rows: BaseRows) -> Any:
+        """Return the out-of-fold probabilities of all rows."""
         return rows.out_of_fold(self.model)
 
     def fit_on_all(self, rows: BaseRows) -> Any:
@@ -208,10 +259,28 @@ class StackedBase(ClassifierMixin, BaseEstimator):
     def proba_by_classifier(self, X: MatrixLike) -> dict[str, FloatArray]:
         """Return the probabilities of labels by each classifier, calibrated where needed."""
         proba = {
-            name: label_scores(model, X, "predict_proba", len(model.classes_))
+            name: label_scores(model, X, "predict_proba", model.classes_.shape[0])
             for name, model in self.estimators.items()
         }
-        return proba | {name: change(proba[name]) for name, change in self.calibrations.items()}
+        return calibrated(proba, self.calibrations)
+
+
+def calibrated(
+    proba: Mapping[str, FloatArray], calibrations: Mapping[str, Calibration]
+) -> dict[str, FloatArray]:
+    """Return probabilities by classifier, calibrated where needed."""
+    found = {name: change(proba[name]) for name, change in calibrations.items() if name in proba}
+    return dict(proba) | found
+
+
+def calibrated_sum(
+    proba: Mapping[str, FloatArray],
+    calibrations: Mapping[str, Calibration],
+    weights: Mapping[str, float],
+) -> FloatArray:
+    """Return the weighted sum of the probabilities by several classifiers, calibrated."""
+    used = {name: proba[name] for name in weights}
+    return stack(calibrated(used, calibrations), weights)
 
 
 def base_parts(model: Any, X: MatrixLike) -> dict[str, FloatArray]:
@@ -220,15 +289,14 @@ def base_parts(model: Any, X: MatrixLike) -> dict[str, FloatArray]:
 
 
 def base_to_fit(
-    owner: Any, base: Any, n_labels: int, seed: int, *, on_device: bool
+    owner: Any, base: Any, n_labels: int, seed: int, *, on_device: bool = False
 ) -> "GivenBase | ChosenBase":
     """Return the base classifier of a `MendedClassifier`, seeded; `base` is the one it is given."""
-    if is_auto(owner.estimator) and not on_device:
+    if is_auto(owner.estimator):
         return ChosenBase(base, seed, fits_once=isinstance(owner.cv, Integral))
-    name = LINEAR if is_auto(owner.estimator) else type(base).__name__
     seeded = seed_estimator(base, seed)
     model = PerLabelClassifier(seeded) if on_device else for_all_labels(seeded, n_labels)
-    return GivenBase(model, name)
+    return GivenBase(model, type(base).__name__)
 
 
 class ChosenBase:
@@ -256,17 +324,21 @@ class ChosenBase:
         self.calibrations: dict[str, Calibration] = {}
         self.search: list[tuple[str, float]] = []
 
-    def out_of_fold(self, rows: BaseRows) -> tuple[IntArray, FloatArray, IntArray]:
-        """Return the validation rows, their stacked out-of-fold probabilities, and their splits."""
+    def out_of_fold(self, rows: BaseRows) -> Any:
+        """Choose calibrations and weights; return stacked out-of-fold probabilities of all rows."""
         self.all_labels[FOREST].set_params(n_jobs=rows.n_jobs)
         self.all_labels[KERNEL].set_params(**self._kernel_parameters(rows))
-        others = {name: self._proba(name, rows) for name in self.all_labels}
-        best = self._choose_penalty(rows, others)
+        proba = {name: self._proba(name, rows) for name in self.all_labels}
+        best = self._choose_penalty(rows, proba)
         self.linear = clone(self.linear).set_params(C=best)
-        validation, linear, folds = rows.out_of_fold(PerLabelClassifier(self.linear))
-        proba = {LINEAR: linear} | {name: own[validation] for name, own in others.items()}
-        proba = {name: self._calibrate(name, rows, validation, p) for name, p in proba.items()}
-        return validation, self._stack(rows, validation, proba), folds
+        proba = {LINEAR: rows.out_of_fold(PerLabelClassifier(self.linear)), **proba}
+        n_rows = max(1, MAX_COMPARED_CELLS // len(rows.target.classes))
+        rng = np.random.RandomState(self.seed)
+        drawn = _draw(np.flatnonzero(rows.folds >= 0), n_rows, rng)
+        found = {name: self._calibrate(name, rows, drawn, p[drawn]) for name, p in proba.items()}
+        self._stack(rows, drawn, found)
+        function = partial(calibrated_sum, calibrations=self.calibrations, weights=self.weights)
+        return rows.combined(proba, function)
 
     def fit_on_all(self, rows: BaseRows) -> StackedBase:
         """Fit the classifiers of positive weight on all rows."""
@@ -277,28 +349,17 @@ class ChosenBase:
                 continue
             models[name] = self.all_labels[name]
             if not self.fits_once:
-                rows.fit_on_all(models[name])
+                rows.on_host().fit_on_all(models[name])
         used = {name: each for name, each in self.calibrations.items() if name in models}
         return StackedBase(models, self.weights, used)
 
-    def _proba(self, name: str, rows: BaseRows) -> FloatArray:
-        """Return the probabilities of rows by trees, or regressions, that are not fitted on them.
+    def _proba(self, name: str, rows: BaseRows) -> Any:
+        """Return the probabilities of all rows by a classifier that is not fitted on them.
 
-        Without splits of the user's own, both classifiers are fitted once, on all rows: trees are
-        evaluated on the rows out of their bootstrap samples, and out-of-fold predictions of the
-        kernel ridge regression follow from that on all rows.
+        Without splits of the user's own, it is fitted only once.
         """
-        model, n_rows = self.all_labels[name], len(rows.target.Y)
-        if not self.fits_once:
-            validation, found, _ = rows.out_of_fold(model)
-            return _at(validation, found, n_rows)
-        X, params, present = take_present(rows.X, rows.params, rows.weights)
-        Y = rows.target.Y[present]
-        report(rows.owner, f"fitting {type(model).__name__} on {len(present)} rows")
-        if name == FOREST:
-            return _at(present, model.fit_out_of_bag(X, Y, **params), n_rows)
-        tests = [np.searchsorted(present, test) for _, test in rows.splits]
-        return _at(present, model.fit_out_of_fold(X, Y, tests, **params), n_rows)
+        model = self.all_labels[name]
+        return rows.fit_once(model) if self.fits_once else rows.on_host().out_of_fold(model)
 
     def _kernel_parameters(self, rows: BaseRows) -> dict[str, float]:
         """Return the parameters of the kernel ridge regression, chosen on some rows."""
@@ -308,9 +369,10 @@ class ChosenBase:
         if not len(labels):
             return {}
         Y = rows.target.Y[np.ix_(drawn, labels)]
-        return choose_parameters(take_rows(rows.X, drawn), Y, rows.weights[drawn], rng)
+        X, _ = rows.on_host().take(drawn)
+        return choose_parameters(X, Y, rows.weights[drawn], rng)
 
-    def _choose_penalty(self, rows: BaseRows, others: Mapping[str, FloatArray]) -> float:
+    def _choose_penalty(self, rows: BaseRows, others: Mapping[str, Any]) -> float:
         """Return the C with which the logistic regression is best stacked with the others.
 
         Another value than the first must be better, see `is_better`.
@@ -323,17 +385,15 @@ class ChosenBase:
             return INVERSE_PENALTIES[0]
         Y = rows.target.Y[np.ix_(test, labels)]
         weights = rows.weights[test]
-        X_train, X_test = take_rows(rows.X, train), take_rows(rows.X, test)
-        params = take_params(rows.X, rows.params, train)
+        (X_train, params), (X_test, _) = rows.take(train), rows.take(test)
+        parts = {name: own[test][:, labels] for name, own in others.items()}
 
         def errors(C: float) -> FloatArray:
             model = PerLabelClassifier(clone(self.linear).set_params(C=C))
             model.fit(X_train, rows.target.Y[np.ix_(train, labels)], **params)
             proba = label_scores(model, X_test, "predict_proba", len(labels))
-            parts = {LINEAR: proba} | {
-                name: own[np.ix_(test, labels)] for name, own in others.items()
-            }
-            return squared_errors(parts, fit_stacking_weights(parts, Y, weights), Y)
+            stacked = {LINEAR: proba, **parts}
+            return squared_errors(stacked, fit_stacking_weights(stacked, Y, weights), Y)
 
         by_value = {C: errors(C) for C in INVERSE_PENALTIES}
         for C, each in by_value.items():
@@ -364,10 +424,8 @@ class ChosenBase:
         self.calibrations[name] = calibration
         return calibrated
 
-    def _stack(
-        self, rows: BaseRows, validation: IntArray, proba: Mapping[str, FloatArray]
-    ) -> FloatArray:
-        """Choose the stacking weights; return the weighted sum.
+    def _stack(self, rows: BaseRows, validation: IntArray, proba: Mapping[str, FloatArray]) -> None:
+        """Choose the stacking weights.
 
         Fewer classifiers are used unless the weighted sum of more is better, see `is_better`.
         """
@@ -386,7 +444,6 @@ class ChosenBase:
         self.weights = choices[within[0]]
         listed = ", ".join(f"{weight:.2f} {name}" for name, weight in self.weights.items())
         report(rows.owner, f"base classifiers: {listed}")
-        return stack(proba, self.weights)
 
     def _add(self, name: str, errors: FloatArray, weights: FloatArray) -> None:
         self.search.append((name, float(np.average(errors, weights=weights))))
@@ -411,37 +468,9 @@ def is_better(
     return bool(mean > max(np.sqrt(variance), min_gain * (shares @ second)))
 
 
-def _at(rows: IntArray, proba: FloatArray, n_rows: int) -> FloatArray:
-    """Return the probabilities of all rows, 0 for those that have none."""
-    if len(rows) == n_rows:
-        return proba
-    found = np.zeros((n_rows, proba.shape[1]))
-    found[rows] = proba
-    return found
-
-
 def _draw(values: IntArray, n_values: int, rng: np.random.RandomState) -> IntArray:
     """Return at most a number of values, in ascending order."""
     return values if len(values) <= n_values else np.sort(rng.permutation(values)[:n_values])
-
-
-def _first_predictions(
-    tests: Sequence[IntArray], parts: list[FloatArray], n_labels: int
-) -> tuple[IntArray, FloatArray, IntArray]:
-    """Return the rows of the test parts, the first prediction of each, and its split.
-
-    Rows are in ascending order. A row predicted twice would be its own neighbour. `parts` is
-    emptied.
-    """
-    rows = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *tests]))
-    proba = np.empty((len(rows), n_labels))
-    folds = np.empty(len(rows), dtype=np.int64)
-    while parts:
-        fold = len(parts) - 1
-        places = np.searchsorted(rows, tests[fold])
-        # Of a row that a fold predicts twice, the first prediction is kept.
-        proba[places[::-1]], folds[places] = parts.pop()[::-1], fold
-    return rows, proba, folds
 
 
 @one_blas_thread()

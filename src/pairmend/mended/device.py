@@ -21,7 +21,6 @@ from pairmend._utils.arrays import (
     check_magnitude,
     warn_of_n_jobs,
 )
-from pairmend._utils.classifiers import is_auto
 from pairmend._utils.computing import batches
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.base_classifiers import ScaledLogisticRegression
@@ -40,12 +39,6 @@ def rows_of_device(
     X = check_device_rows(X, namespace, owner)
     check_magnitude(X)
     warn_of_n_jobs(owner, namespace)
-    if is_auto(owner.estimator):
-        warnings.warn(
-            f"On arrays of {namespace.library}, estimator='auto' is the logistic regression: base "
-            "classifiers are compared on arrays of numpy only. To choose it, pass estimator=None.",
-            stacklevel=4,
-        )
     params = {name: as_numpy(value) for name, value in fit_params.items()}
     return X, namespace.numpy(X).astype(np.float64), as_numpy(y), params
 

@@ -42,7 +42,7 @@ from pairmend._utils.training import Target, check_target, relative_weights, rou
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.kernels.pairs import sum_to_one
-from pairmend.mended.base import BaseRows, base_attributes, base_to_fit
+from pairmend.mended.base import BaseRows, StackedBase, base_attributes, base_to_fit
 from pairmend.mended.corrector import Correction, Corrector, fit_corrector
 from pairmend.mended.decisions import (
     CorrectedProba,
@@ -280,8 +280,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         base = self._checked_base()
         params, row_weights = route_fit_params(self, base, X, fit_params)
         encoder = self._fit_encoder(X, row_weights, base)
-        base_rows, distance_rows = encoder.encode(X)
-        n_jobs, find_nearest = self.n_jobs, None
+        host_rows, distance_rows = encoder.encode(X)
+        base_rows, n_jobs, find_nearest = host_rows, self.n_jobs, None
         if namespace is not None:
             base_rows, n_jobs = namespace.xp.astype(given, namespace.float64), None
             base = base_for_arrays(base, mostly_zeros=encoder.means is not None)
@@ -292,14 +292,16 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
         # Each of 1-D classes is a label, of which every row has one.
         labels = replace(target, multilabel=True)
         splits = split_rows(self.cv, X, target, row_weights > 0, new_seed(rng))
-        training = BaseRows(base_rows, labels, params, row_weights, splits, n_jobs, self)
-        rows, proba, folds = chosen.out_of_fold(training)
-        weights = relative_weights(row_weights)[rows]
-        given_rows = distance_rows if len(rows) == count_rows(X) else take_rows(distance_rows, rows)
-        parts = given_rows, target.Y[rows], proba, weights, folds
+        given_rows = base_rows, labels, params, row_weights, splits, n_jobs, self, host_rows
+        training = BaseRows(*given_rows)
+        proba, weights = chosen.out_of_fold(training), relative_weights(row_weights)
+        rows = np.flatnonzero(training.folds >= 0)
+        parts = distance_rows, target.Y, proba, weights, training.folds
+        if len(rows) < count_rows(X):
+            parts = take_rows(distance_rows, rows), *(part[rows] for part in parts[1:])
         validation = ValidationRows(*parts, find_nearest=find_nearest)
         fitted = self._fit_correction(validation, rows, target, rng)
-        del validation, parts, given_rows, proba  # before the largest training
+        del validation, parts, proba  # before the largest training
         model = chosen.fit_on_all(training)
         if namespace is not None:
             warn_of_other_scalings(fitted["_corrector"].by_label, namespace)
@@ -450,7 +452,7 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     @property
     def _is_movable(self) -> bool:
         takes_arrays = get_tags(self).array_api_support and self.frame_encoder_ is None
-        return takes_arrays and type(self.estimator_) is PerLabelClassifier
+        return takes_arrays and type(self.estimator_) in (PerLabelClassifier, StackedBase)
 
     def _decision(self) -> tuple[Decision, list[Decision]]:
         """Return the best decision for the current parameters, and all candidates."""

@@ -7,7 +7,8 @@ An, S., Liu, W., Venkatesh, S. (2007). Fast cross-validation algorithms for leas
 vector machine and kernel ridge regression. Pattern Recognition 40(8), 2154-2162.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,8 +18,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from pairmend._utils.arrays import set_feature_attributes, take_rows
-from pairmend._utils.computing import one_blas_thread, row_chunks
+from pairmend._utils.arrays import (
+    Convert,
+    Namespace,
+    foreign_namespace,
+    set_feature_attributes,
+    take_rows,
+)
+from pairmend._utils.computing import batches, one_blas_thread, row_chunks
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.training import relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
@@ -100,17 +107,41 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
         y: Any,
         tests: Sequence[IntArray],
         sample_weight: FloatArray | None = None,
+        *,
+        queries: MatrixLike | None = None,
     ) -> FloatArray:
         """Fit on all rows, and return the probabilities of the rows of each test without it.
 
         These are the predictions of a fit on the other rows, with the scaling and the bandwidth of
         all rows, which do not depend on labels. Rows on which nothing is trained, and those of no
-        test, have the probabilities of the fit on all rows.
+        test, have the probabilities of the fit on all rows. `queries` may be the same rows on a
+        device, where most of the probabilities are then computed.
         """
         Y = y.toarray() if sparse.issparse(y) else np.asarray(y)
         weights = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, float)
-        rng = check_random_state(self.random_state)
         self.scaler_ = DenseScaler().fit(X, sample_weight=sample_weight)
+        rows, own = self.fit_drawn(partial(take_rows, X), Y, weights, tests)
+        set_feature_attributes(self, X)
+        if not tests:
+            return own
+        proba = self.predict_proba(X if queries is None else queries)
+        is_tested = ~np.isnan(own).any(axis=1)
+        proba[rows[is_tested]] = own[is_tested]
+        return proba
+
+    def fit_drawn(
+        self,
+        take: Callable[[IntArray], MatrixLike],
+        Y: BoolArray,
+        weights: FloatArray,
+        tests: Sequence[IntArray],
+    ) -> tuple[IntArray, FloatArray]:
+        """Fit on drawn rows, which `take` returns, with ``scaler_``.
+
+        Returned are their numbers, and their probabilities by the fit without the test that each
+        is in, NaN for those of no test.
+        """
+        rng = check_random_state(self.random_state)
         order = rng.permutation(len(Y))
         weights = relative_weights(weights)
         rows, drawn = draw_rows(order, weights, self.max_samples, rng)
@@ -118,7 +149,7 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
         # The mean weight stays that of all rows, with which the penalty was chosen.
         weights = drawn[rows] * (weights.mean() / drawn[rows].mean())
         labels = Y[rows].astype(np.float64)
-        self.rows_ = self._encode(take_rows(X, rows))
+        self.rows_ = self._encode(take(rows))
         distance = median_squared_distance(self.rows_, rng, weights)
         self.beta_ = self.gamma / (distance or 1.0)  # if all rows are equal, so are their kernels
         penalties = np.maximum(self.alpha / weights, least_penalties(self.rows_, self.beta_))
@@ -130,35 +161,55 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
         )[0]
         self.coef_ = np.ascontiguousarray(blas.dsymm(1.0, inverse, labels, lower=True))
         self.classes_ = np.arange(Y.shape[1])
-        set_feature_attributes(self, X)
-        if not tests:
-            return np.empty((0, Y.shape[1]))
-        proba = self.predict_proba(X)
+        found = np.full(labels.shape, np.nan)
         for test in tests:
             own = np.flatnonzero(np.isin(rows, test))
             if len(own):
                 # Its rows are in ascending order, so that its lower half is that of the inverse.
                 part = inverse[np.ix_(own, own)]
                 errors = solve(part, self.coef_[own], lower=True, assume_a="pos")
-                proba[rows[own]] = np.clip(labels[own] - errors, 0, 1)
-        return proba
+                found[own] = np.clip(labels[own] - errors, 0, 1)
+        return rows, found
 
     @one_blas_thread()
     def predict_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the probabilities of labels, (n_samples, n_labels)."""
+        """Return the probabilities of labels, (n_samples, n_labels), as an array of numpy.
+
+        X may be an array of another library, on whose device they are computed.
+        """
         n_rows, n_labels = count_rows(X), self.coef_.shape[1]
         proba = np.empty((n_rows, n_labels))
         row_size = 2 * len(self.coef_) + n_labels + self.rows_.shape[1]
+        if (namespace := foreign_namespace(X)) is not None:
+            trained = self.rows_.toarray() if sparse.issparse(self.rows_) else self.rows_
+            trained, coef = map(namespace.asarray, (trained, self.coef_))
+            for rows in batches(n_rows, max(1, int(namespace.max_bytes) // (8 * row_size))):
+                points = self._encode_on_device(X[rows, ...], namespace)
+                K = kernel(points, trained, self.beta_, namespace.xp)
+                proba[rows] = namespace.numpy(K @ coef)
+            return np.clip(proba, 0, 1, out=proba)
         for rows in row_chunks(n_rows, row_size):
             points = self._encode(take_rows(X, rows))
             proba[rows] = kernel(points, self.rows_, self.beta_) @ self.coef_
         return np.clip(proba, 0, 1, out=proba)
+
+    def _encode_on_device(self, X: Any, namespace: Namespace) -> Any:
+        """Return dense rows of another array library as `_encode` does."""
+        scaler = self.scaler_.scaler_
+        if scaler is not None:
+            mean, scale = map(namespace.asarray, (scaler.mean_, scaler.scale_))
+            return (X - mean) / scale
+        norms = namespace.xp.sqrt(squared_norms(X, namespace.xp))[:, None]
+        return X / namespace.xp.where(norms > 0, norms, 1.0 + 0.0 * norms)
 
     def _encode(self, X: MatrixLike) -> Any:
         """Return scaled rows in double precision; sparse ones, mostly counts, have the length 1."""
         scaled: Any = self.scaler_.transform(X)
         scaled = scaled.astype(np.float64, copy=False)
         return sparse.csr_array(normalize(scaled)) if sparse.issparse(scaled) else scaled
+
+    def __sklearn_array_api_convert__(self, convert: Convert) -> Self:
+        return self  # predictions move its arrays to the device of their rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -211,11 +262,13 @@ def losses_by_alpha(K: FloatArray, Y: BoolArray, weights: FloatArray) -> list[fl
     return losses
 
 
-def kernel(points: Matrix, rows: Matrix, beta: float) -> FloatArray:
+def kernel(points: Matrix, rows: Matrix, beta: float, xp: Any = np) -> FloatArray:
     """Return 1 + exp(-beta * squared distance) of points and rows, (n_points, n_rows)."""
-    exponents = offsets_to(rows, points)
-    exponents += squared_norms(rows)
+    exponents = offsets_to(rows, points, xp)
+    exponents += squared_norms(rows, xp)
     exponents *= -beta
+    if xp is not np:
+        return 1 + xp.exp(xp.clip(exponents, max=0.0))
     values = exponential(np.minimum(exponents, 0, out=exponents))
     values += 1
     return values
