@@ -43,6 +43,7 @@ def _reader(name: str, **arguments: Any) -> Callable[[Path], Any]:
 @functools.cache
 def formats() -> dict[str, Format]:
     """Return the formats by name."""
+    from pairmend.datasets import ReadLimits
     from pairmend.datasets.labels import read_label_names
 
     arff = _reader("load_file", labels=())
@@ -52,12 +53,14 @@ def formats() -> dict[str, Format]:
         "arff-bz2": Format(".arff.bz2", arff, 0.04, True, bz2.compress),
         "arff-xz": Format(".arff.xz", arff, 0.04, True, _xz),
         "meka": Format(".arff", _reader("load_file"), 0.2),
-        "multitarget": Format(".arff", _reader("load_file", targets=1), 0.08),
+        "multitarget": Format(".arff", _reader("load_file", labels=1, threshold=0.0), 0.08),
         "csv": Format(".csv", arff, 0.1),
         "csv-labels": Format(".csv", _reader("load_file", labels=["y"]), 0.05),
         "parquet": Format(".parquet", arff, 0.05, True),
         "matlab": Format(".mat", _reader("load_file"), 0.05, True),
-        "xml": Format(".xml", read_label_names, 0.05),
+        "xml": Format(
+            ".xml", functools.partial(read_label_names, limits=ReadLimits(**LIMITS)), 0.05
+        ),
     }
 
 

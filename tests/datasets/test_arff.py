@@ -101,7 +101,7 @@ def test_compression_encodings_and_windows_line_ends(tmp_path, suffix, compress,
     path = tmp_path / f"file.arff{suffix}"
     path.write_bytes(compress(text.encode(encoding)))
     if encoding == "latin-1":
-        with pytest.raises(ValueError, match="not a text in UTF-8; .*encoding=..."):
+        with pytest.raises(ValueError, match="not a text in utf-8.*encoding=..."):
             load_file(path, ())
     data = load_file(path, (), encoding=encoding if encoding == "latin-1" else None)
     assert data.categories[1][0] == "größe"
@@ -138,15 +138,15 @@ def test_compression_encodings_and_windows_line_ends(tmp_path, suffix, compress,
         ("@relation r\n@attribute a {}\n@data\n", "values of attribute 'a': an empty value"),
         (HEADER + "1,red,0\n{0 1}\n", "9: dense and sparse rows"),
         (HEADER + "1,'red,0\n", "8: expected values separated by commas"),
-        (HEADER, "7: no data rows"),
+        (HEADER, "no data rows"),
         ("@relation r\n@data\n1\n", "2: @data before any @attribute"),
         ("@relation r\n@attribute a numeric\n", "ends before @data"),
         ("hello\n", "expected @relation, @attribute or @data, got 'hello'"),
         ("@relation r\n@attribute a\n@data\n", "expected '@attribute name type'"),
         ("@relation r\n@attribute a fuzzy\n@data\n", "unknown type 'fuzzy'"),
-        ("@relation r\n@attribute a {x,x}\n@data\n", "lists the value 'x' twice"),
-        ("@relation r\n@attribute a {x,'y}\n@data\n", "2: values of attribute 'a'"),
-        ("@relation r\n@attribute a {x} y\n@data\n", "behind the values"),
+        ("@relation r\n@attribute a {x,x}\n@data\n", "lists a value twice"),
+        ("@relation r\n@attribute a {x,'y}\n@data\n", "2: expected values separated"),
+        ("@relation r\n@attribute a {x} y\n@data\n", "2: values of attribute 'a'"),
         ("@relation r\n@attribute a {x\n@data\n", "2: values of attribute 'a'"),
         (
             "@relation r\n@attribute a real\n@attribute a real\n@data\n1,1\n",

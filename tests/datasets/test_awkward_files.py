@@ -73,7 +73,7 @@ def workbook(rows, **sheets):
     return file.getvalue()
 
 
-EMPTY_CELLS = "empty cells of the labels 'sea', 'sun' are read as 0"
+EMPTY_CELLS = "empty cells of the label 'sea' are read as 0"
 CP1252 = "not in UTF-8, read as cp1252"
 UNCUT = ["sea", "sun", "sea;sun", ""]
 
@@ -145,7 +145,7 @@ CASES = [
         "czech.csv",
         PLAIN.replace("size", "ťava"),
         "cp1250",
-        error="not a text in UTF-8; .*give its encoding: --encoding",
+        error="not a text in utf-8.*.*give its encoding: --encoding",
     ),
     text(
         "czech_given.csv",
@@ -155,7 +155,10 @@ CASES = [
         features=("ťava",),
     ),
     text(
-        "wrong_encoding.csv", PLAIN, options={"encoding": "utf-61"}, error="give another encoding"
+        "wrong_encoding.csv",
+        PLAIN,
+        options={"encoding": "utf-61"},
+        error="not a text in utf-61.*--encoding",
     ),
     # header
     text(
@@ -395,7 +398,7 @@ CASES = [
     text("open_quote.csv", PLAIN + '"1,0,1\n2,0,1\n', error="line 7: .*close each quote"),
     text("quote_inside.csv", PLAIN + '"1" x,0,1\n', error="line 6: .*inside quoted cells twice"),
     text("infinite.csv", PLAIN.replace("2.0", "inf"), error="'size' is infinite in row 2; write"),
-    Case("zeros.csv", b"a,b\n1,\0\0\0\n", error="not a text in UTF-8"),
+    Case("zeros.csv", b"a,b\n1,\0\0\0\n", error="not a text in utf-8"),
     Case(
         "a_workbook.csv",
         b"PK\x03\x04rest",
@@ -512,10 +515,10 @@ def test_workbook(tmp_path, present):
 def test_workbook_with_several_sheets_and_bad_rows(tmp_path):
     path = tmp_path / "photos.xlsx"
     path.write_bytes(workbook([["a", "b"], [1, 0]], other=[["c", "d"], [2, 1], [3, 0, 7]], none=[]))
-    with pytest.raises(ValueError, match="several sheets have cells: 'photos', 'other'; .*--sheet"):
+    with pytest.raises(ValueError, match="one of its sheets, 'photos', 'other', 'none': --sheet"):
         load_file(path, 1)
     assert load_file(path, 1, sheet="photos").feature_names == ("a",)
-    with pytest.raises(ValueError, match="no sheet is named 'third'; it has 'photos"):
+    with pytest.raises(ValueError, match="one of its sheets, 'photos'"):
         load_file(path, 1, sheet="third")
     data = load_file(path, ["d"], sheet="other")
     np.testing.assert_array_equal(data.X, [[2, np.nan], [3, 7]])

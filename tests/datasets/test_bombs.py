@@ -5,19 +5,14 @@ import gzip
 import lzma
 import struct
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.io import savemat
 
 from bounded_reading import read_all_bounded, read_bounded
-from pairmend.datasets import (
-    ReadLimitError,
-    ReadLimits,
-    load_file,
-)
-from pairmend.datasets.sheets import write_parquet
+from pairmend.cli import main
+from pairmend.datasets import ReadLimitError, ReadLimits, load_file
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -121,7 +116,7 @@ def test_labels_of_empty_sparse_rows(tmp_path):
         load_file(path, xml)
     path.write_text(path.read_text().replace("{0,1}", "numeric"))
     with pytest.raises(ReadLimitError, match="cells"):
-        load_file(path, targets=9_999)
+        load_file(path, 9_999, threshold=0)
 
 
 @pytest.mark.parametrize("n_bags", [1, 30])
@@ -188,7 +183,7 @@ def test_packed_xml(tmp_path):
     path = packed(tmp_path, "labels.xml.gz", b"<labels>", b"<label name='a'/>", 20 * MIB)
     arff = tmp_path / "set.arff"
     arff.write_bytes(HEAD + b"1,0\n")
-    with pytest.raises(ValueError, match="labels.xml.gz: more than .* bytes"):
+    with pytest.raises(ValueError, match="labels.xml.gz: more than .* cells"):
         load_file(arff, path)
 
 
@@ -247,22 +242,13 @@ class TestParquet:
             load_file(path, ())
 
 
-@pytest.mark.parametrize(
-    ("name", "make"),
-    [
-        ("set.arff", lambda path: path.write_bytes(HEAD + b"1,0\n")),
-        ("set.csv", lambda path: path.write_text("a,b\n1,0\n2,red\n")),
-        ("set.parquet", lambda path: write_parquet(path, {"a": [1], "b": [2]})),
-    ],
-)  # fmt: skip
-def test_the_command_line_has_the_limits(tmp_path, capsys, name, make):
-    from pairmend.cli import main
-
-    path: Path = tmp_path / name
-    make(path)
+@pytest.mark.parametrize("name", ["set.arff", "set.csv", "set.parquet"])
+def test_the_command_line_has_the_limits(tmp_path, capsys, name):
+    path = tmp_path / name
+    path.write_bytes(HEAD + b"1,0\n" if name == "set.arff" else b"a,b\n1,0\n2,red\n")
+    if name == "set.parquet":
+        parquet.write_table(pyarrow.table({"a": [1], "b": [2]}), path)
     for option in ("--max-bytes", "--max-cells"):
-        status = main(
-            ["fit", str(path), "--labels", "b", "--model", str(tmp_path / "m"), option, "3"]
-        )
-        assert status == 2
+        words = ["--labels", "b", "--model", str(tmp_path / "m"), option, "3"]
+        assert main(["fit", str(path), *words]) == 2
         assert option in capsys.readouterr().err

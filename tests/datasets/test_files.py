@@ -9,7 +9,6 @@ import pytest
 from scipy import sparse
 
 from pairmend.datasets import load_file, make_hypercubes, one_hot, save_file
-from pairmend.datasets.sheets import write_parquet
 
 ARFF = """@relation photos
 @attribute hue {red,green,blue}
@@ -23,7 +22,7 @@ green,1,2.5,yes,0
 """
 XML = """<?xml version="1.0" encoding="utf-8"?>
 <labels xmlns="http://mulan.sourceforge.net/labels">
-<!-- in another order than the columns, <!DOCTYPE or so -->
+<!-- in another order than the columns -->
 <label name="sun"></label>
 <label name="sea"/>
 </labels>
@@ -102,7 +101,7 @@ def test_labels_must_be_zero_or_one(files, cell):
         ("<html><label name='sea'/></html>", "expected a <labels> element .* got <html>"),
         ("<?xml version='1.0' encoding='foo'?><labels/>", "not an XML file"),
         ('<labels><label name="sea"/><label name="sea"/></labels>', "named twice"),
-        ("x" * (2**24 + 1), "too much for a list of labels"),
+        ("x" * (2**24 + 1), "more than .* cells"),
         ("<labels><label/></labels>", "with <label name"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><labels><label name="&a;"/></labels>', "entities"),
         ('<!DOCTYPE x SYSTEM "file:///etc/passwd"><labels/>', "document type"),
@@ -165,34 +164,21 @@ def test_relation_names_without_valid_option(tmp_path, relation, message):
 # Targets
 
 
-@pytest.mark.parametrize("targets", [2, ["c", "m"]])
-def test_targets_above_the_threshold_are_labels(tmp_path, targets):
+@pytest.mark.parametrize("labels", [2, ["c", "m"]])
+def test_numbers_above_the_threshold_are_labels(tmp_path, labels):
     path = tmp_path / "flares.csv"
     path.write_text("class,area,c,m\nA,1,0,2\nB,2,3,-1\n")
-    data = load_file(path, targets=targets)
+    data = load_file(path, labels, threshold=0)
     assert (data.label_names, data.feature_names) == (("c", "m"), ("class", "area"))
     np.testing.assert_array_equal(data.Y, [[0, 1], [1, 0]])
-    found = load_file(path, targets=targets, threshold=2).Y
+    found = load_file(path, labels, threshold=2).Y
     np.testing.assert_array_equal(found, [[0, 0], [1, 0]])
-    assert load_file(path, targets=["m", "area"]).label_names == ("m", "area")
 
 
-@pytest.mark.parametrize(
-    ("targets", "message"),
-    [
-        (0, "cannot take the last 0 of 5 columns"),
-        (5, "cannot take the last 5 of 5 columns"),
-        (["x"], "no columns named 'x'"),
-        (["id", "id"], "named twice"),
-        (["hue"], "target 'hue' must be a number in every row"),
-        (["size"], "target 'size' must be a number in every row"),
-    ],
-)
-def test_targets_that_cannot_be(csv_file, targets, message):
-    with pytest.raises(ValueError, match=message):
-        load_file(csv_file, targets=targets)
-    with pytest.raises(ValueError, match="cannot be combined"):
-        load_file(csv_file, ["sea"], targets=targets)
+@pytest.mark.parametrize("name", ["hue", "size"])
+def test_targets_must_be_numbers(csv_file, name):
+    with pytest.raises(ValueError, match=f"target '{name}' must be a number in every row"):
+        load_file(csv_file, [name], threshold=0)
 
 
 # Tables
@@ -236,7 +222,7 @@ def test_labels_that_cannot_be(csv_file, labels, message):
         ({"decimal": ",", "thousands": ","}, "thousands another one, .* got ',' and ','"),
         ({"header_row": -1}, "header_row must be at least 0, got -1"),
         ({"delimiter": ";;"}, "delimiter must be one character"),
-        ({"encoding": "nope"}, "not a text file in nope"),
+        ({"encoding": "nope"}, "not a text in nope"),
         ({"header_row": 9}, "empty; expected a header"),
         ({"sheet": "a"}, "a .csv file takes no sheet; leave it out"),
     ],
@@ -298,6 +284,7 @@ def test_a_cell_of_a_million_characters(tmp_path):
 
 def test_parquet(tmp_path):
     pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "photos.parquet"
     columns = {
         "size": [1.5, None, 3.0],
@@ -311,7 +298,7 @@ def test_parquet(tmp_path):
         "sea": [True, False, True],
         "sun": [0, 1, 1],
     }
-    write_parquet(path, columns)
+    parquet.write_table(pa.table(columns), path)
     data = load_file(path, 2, categorical=["year"])
     assert data.Y.tolist() == [[1, 0], [0, 1], [1, 1]]
     assert data.categories == {
@@ -326,13 +313,13 @@ def test_parquet(tmp_path):
     ]
     np.testing.assert_array_equal(data.X, expected)
     for wrong, message in (({"a": [[1], [2]]}, "column 'a' holds list"), ({"a": []}, "no rows")):
-        write_parquet(path, wrong)
+        parquet.write_table(pa.table(wrong), path)
         with pytest.raises(ValueError, match=message):
             load_file(path, ())
     path.write_text("not this")
     with pytest.raises(ValueError, match="photos.parquet: not a Parquet file"):
         load_file(path, ())
-    with pytest.raises(FileNotFoundError, match="no such file"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.parquet"):
         load_file(tmp_path / "nowhere.parquet", ())
 
 

@@ -174,9 +174,9 @@ def test_moved_and_absent_files_are_no_change(filed):
 
 def test_a_set_with_a_wrong_definition_is_computed_again_alone(filed):
     study, out = load_study(filed / "study.toml"), filed / "out"
-    table = {"file": str(filed / "one.csv"), "labels": ["a", "b"], "targets": 2}
+    table = {"file": str(filed / "one.csv"), "labels": ["a", "b"], "threshold": 2}
     changed = Study({**study.sets, "one": table}, study.algorithms, folds=2)
-    with pytest.raises(ValueError, match=r"(?s)sets.one was.*targets.: 2.*--rerun NAME"):
+    with pytest.raises(ValueError, match=r"(?s)sets.one was.*threshold.: 2.*--rerun NAME"):
         run_study(changed, out)
     changed = Study({**study.sets, "one": study.sets["two"]}, study.algorithms, folds=2)
     run_study(changed, out, rerun=["one"])

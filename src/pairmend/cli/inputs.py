@@ -84,7 +84,8 @@ def read_labelled(options: argparse.Namespace) -> MultiLabelData:
     """Read data with labels."""
     categorical, labels = split_names(options.categorical), options.labels or []
     if {".arff", ".mat"}.intersection(options.data.suffixes) and not (labels or options.tags):
-        data = _read(options, None, targets=getattr(options, "targets", None))
+        targets = getattr(options, "targets", None)
+        data = _read(options, targets, threshold=None if targets is None else 0.0)
     else:
         chosen: Any = split_names(labels)
         if len(labels) == 1 and labels[0].isdigit():

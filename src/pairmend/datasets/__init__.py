@@ -3,12 +3,11 @@
 from pairmend.datasets.bags import BagEmbedding, MultiInstanceData
 from pairmend.datasets.characteristics import characteristics, describe
 from pairmend.datasets.data import MultiLabelData, one_hot
+from pairmend.datasets.files import load_file, save_file
 from pairmend.datasets.generated import make_hypercubes, make_hyperspheres
 from pairmend.datasets.limits import ReadLimitError, ReadLimits, ReadWarning
 from pairmend.datasets.miml import load_miml
 from pairmend.datasets.named_sets import catalogue, fetch, load
-from pairmend.datasets.opening import load_file
-from pairmend.datasets.saving import save_file
 
 __all__ = [
     "BagEmbedding",

@@ -1,175 +1,399 @@
-"""Reading ARFF files: the header, and what a file holds."""
+"""Reading ARFF files: rows of plain numbers many at once, others cell by cell."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from math import nan
 from pathlib import Path
 from typing import IO
 
-from pairmend._utils.typing import Matrix
-from pairmend.datasets.arff_rows import (
-    QUOTED,
-    ArffAttribute,
-    LineError,
-    Rows,
-    split,
-    text_lines,
-    unquote,
-)
-from pairmend.datasets.limits import (
-    DEFAULT_LIMITS,
-    CellCount,
-    ReadLimitError,
-    ReadLimits,
-    read_text,
-)
+import numpy as np
+from scipy import sparse
 
-Numbered = Iterator[tuple[int, str]]
-"""Lines that are neither empty nor comments, each with its number."""
+from pairmend._utils.typing import FloatArray, IntArray, Matrix
+from pairmend.datasets.data import MultiLabelData, all_features
+from pairmend.datasets.limits import CellCount, ReadLimitError, ReadLimits, open_text
 
+# Possessive, so that a quote which never ends takes linear time and no memory.
+_QUOTED = r"'[^'\\]*+(?:\\.[^'\\]*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\""
+_ATTRIBUTE = re.compile(rf"@attribute\s++({_QUOTED}|[^\s{{]++)\s*+(.+)", re.I | re.DOTALL)
+_COMMENT = re.compile(rf"([^%'\"]*+(?:(?:{_QUOTED})[^%'\"]*+)*+)%", re.DOTALL)
+_FIRST_OF_ROWS = re.compile(r"^[^\S\n]*+([^\s%])", re.MULTILINE)
+_CELL = re.compile(rf"\s*+({_QUOTED}|(?:[^\s,'\"][^,]*+)?)\s*+(?:(,)|$)", re.DOTALL)
+_SPARSE = re.compile(rf"\{{([^{{}}'\"]*+(?:(?:{_QUOTED})[^{{}}'\"]*+)*+)\}}", re.DOTALL)
+_SPARSE_CELL = re.compile(rf"\s*+([0-9]++)\s++({_QUOTED}|[^\s,'\"][^,]*+)\s*+(?:,|$)", re.DOTALL)
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?|inf(?:inity)?|nan)", re.I
+)
+_SHORT_NUMBER = re.compile(r"0|[1-9][0-9]?")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+_PLAIN_CELL = r"[0-9]{1,9}+ [-+.0-9Ee]++"
+_PLAIN_SPARSE = re.compile(
+    rf"(?:\{{(?:{_PLAIN_CELL}(?:,{_PLAIN_CELL})*+)?\}}\n)*+".encode(), re.DOTALL
+)
+_EXACT_DIGITS = 15
+_POWERS_OF_TEN = 10.0 ** np.arange(_EXACT_DIGITS + 1)
+_OF_INTEGERS = b"0123456789.,-\n"
+_AS_COMMAS = bytes.maketrans(b" \n", b",,")
 _BLOCK = 2**18
 """Characters read at once: the arrays made of them fit into the processor's cache."""
-_MAX_LINE = 2**28
-"""Characters of the longest line that is read."""
-_DATA = re.compile(r"^[ \t]*+@data(?![^\s%])[^\n]*+\n?", re.IGNORECASE | re.MULTILINE)
-_ATTRIBUTE = re.compile(rf"@attribute\s++({QUOTED}|[^\s{{]++)\s*+(.*+)", re.IGNORECASE | re.DOTALL)
-_UNTIL_COMMENT = re.compile(rf"[^%'\"]*+(?:(?:{QUOTED})[^%'\"]*+)*+")
+_LONG = 2**20
+"""Characters of lines that are not parsed at once: they may hold too many cells."""
+
+Block = tuple[IntArray, FloatArray, IntArray]
+"""Columns and values of cells, and the number of cells of each row."""
 
 
-@dataclass(frozen=True)
-class ArffFile:
-    """The content of an ARFF file.
+class _Floats(dict[str, float]):
+    """Numbers by their texts, fast; also of some texts that are no numbers, as 1_0."""
 
-    Cells are numbers; the place of a nominal value among the values of its attribute, and of a
-    string or date in `texts`. NaN where a value is missing.
+    __missing__ = staticmethod(float)
+
+
+class _Attribute(dict[str, float]):
+    """Numbers by the texts of cells; of texts that are not stored, found when they are read.
+
+    `codes` has the code of each value of a nominal attribute, or of each text so far; it is None
+    for an attribute of numbers. `fast` is the attribute, or what reads plain numbers faster.
     """
 
-    relation: str
-    attributes: tuple[ArffAttribute, ...]
-    cells: Matrix
-    texts: dict[int, list[str]]
+    def __init__(self, name: str, count: CellCount, cells: Sequence[str] | None, *, is_text: bool):
+        super().__init__()
+        self.name, self.count, self.is_text = name, count, is_text
+        self.codes: dict[str, float] | None = None
+        if cells is not None:
+            self.codes = {_unquote(cell): float(code) for code, cell in enumerate(cells)}
+            if len(self.codes) < len(cells):
+                raise ValueError(f"attribute {name!r} lists a value twice")
+            self.update(zip(cells, self.codes.values(), strict=True))
+        self["?"] = nan
+        self.fast = _Floats(self) if cells is None else self
+
+    def __missing__(self, cell: str) -> float:
+        cell, expected = cell.strip(), "a value"
+        if cell == "?":
+            return nan
+        if self.codes is None:
+            if _NUMBER.fullmatch(cell):
+                return float(cell)
+            expected = "a number"
+        elif cell:
+            value = _unquote(cell)
+            if self.is_text and value not in self.codes:
+                self.count.add(0, texts=1)
+                self.codes[value] = float(len(self.codes))
+            if value in self.codes:
+                return self.codes[value]
+            more = ", ..." if len(self.codes) > 8 else ""
+            expected = f"one of {{{', '.join(map(repr, islice(self.codes, 8)))}{more}}}"
+        raise ValueError(f"attribute {self.name!r}: expected {expected}, got {cell[:40]!r}")
 
 
 def read_arff(
-    path: Path, *, encoding: str | None = None, limits: ReadLimits = DEFAULT_LIMITS
-) -> ArffFile:
-    """Read an ARFF file: dense or sparse, plain or compressed by its suffix."""
-    return read_text(path, encoding, limits, partial(_read, path, limits))
+    path: Path, limits: ReadLimits, *, encoding: str | None = None
+) -> tuple[MultiLabelData, str]:
+    """Read all columns of an ARFF file as features, and the name of the relation."""
+    reader = _Reader(CellCount(path, limits))
+    with open_text(path, limits, encoding) as file:
+        try:
+            relation = reader.read_header(file)
+            while text := file.read(_BLOCK) + file.readline():
+                reader.add(text)
+            cells = reader.finish()
+        except ReadLimitError:
+            raise
+        except ValueError as error:
+            raise ValueError(f"{path}, line {reader.line}: {error}") from None
+    attributes = reader.attributes.values()
+    categories = {c: tuple(a.codes) for c, a in enumerate(attributes) if a.codes is not None}
+    return all_features(path, cells, tuple(reader.attributes), categories), relation
 
 
-def _read(path: Path, limits: ReadLimits, file: IO[str]) -> ArffFile:
-    count = CellCount(path, limits)
-    blocks = _blocks(file)
-    try:
-        rest: list[tuple[int, str]] = []
-        relation, attributes = _read_header(_header_lines(blocks, rest), count)
-        rows = Rows(attributes, count)
-        for number, text in rest:
-            rows.add(number, text)
-        for number, text in blocks:
-            rows.add(number, text)
-        cells = rows.finish()
-    except LineError as error:
-        raise ValueError(f"{path}, line {error.line}: {error}") from None
-    texts: dict[int, list[str]] = {c: [] for c, a in enumerate(attributes) if a.kind == "text"}
-    texts |= {column: list(found) for column, found in rows.texts.items()}
-    return ArffFile(relation, attributes, cells, texts)
+class _Reader:
+    """Reads one file; `line` is the number of the line, for messages."""
 
+    def __init__(self, count: CellCount):
+        self.count, self.line = count, 1
+        self.attributes: dict[str, _Attribute] = {}
+        self._is_sparse: bool | None = None
+        self._blocks: list[Block] = []
 
-def _blocks(file: IO[str]) -> Iterator[tuple[int, str]]:
-    """Yield whole lines, many at once, with the number of the first."""
-    number, pieces, length = 1, [""], 0
-    while block := file.read(_BLOCK):
-        lines, newline, rest = block.rpartition("\n")
-        if newline:
-            text = "".join([*pieces, lines, newline])
-            yield number, text
-            number, pieces, length = number + text.count("\n"), [], 0
-        pieces.append(rest)
-        length += len(rest)
-        if length > _MAX_LINE:
-            raise LineError(number, f"a line of more than {_MAX_LINE} characters")
-    yield number, "".join(pieces)
+    def read_header(self, file: IO[str]) -> str:
+        """Read the lines up to @data; return the name of the relation."""
+        relation = ""
+        for line in self._lines(file):
+            comment = _COMMENT.match(line)
+            text = line if comment is None else comment[1].rstrip()
+            word = text.split(maxsplit=1)[0].lower()
+            if word == "@data":
+                self._prepare()
+                return relation
+            if word == "@relation":
+                relation = _unquote(text[len(word) :].strip())
+            elif word == "@attribute":
+                self._read_attribute(text)
+            else:
+                raise ValueError(f"expected @relation, @attribute or @data, got {text[:40]!r}")
+        raise ValueError("the file ends before @data")
 
+    def _lines(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield the lines that are neither empty nor comments, without spaces around them."""
+        first = self.line
+        for self.line, line in enumerate(lines, first):
+            stripped = line.strip()
+            if stripped and not stripped.startswith("%"):
+                yield stripped
 
-def _header_lines(blocks: Iterable[tuple[int, str]], rest: list[tuple[int, str]]) -> Numbered:
-    """Yield the lines up to @data; put what follows in its block into `rest`."""
-    number = 1
-    for number, text in blocks:
-        match = _DATA.search(text)
-        end = len(text) if match is None else match.end()
-        if match is not None:
-            rest.append((number + text.count("\n", 0, end), text[end:]))
-        for place, line in text_lines(number, text[:end]):
-            comment = _UNTIL_COMMENT.match(line)
-            if comment is not None and line[comment.end() : comment.end() + 1] == "%":
-                line = comment[0].rstrip()
-            yield place, line
-        if match is not None:
-            return
-    raise LineError(number, "the file ends before @data")
+    def _read_attribute(self, line: str) -> None:
+        match = _ATTRIBUTE.fullmatch(line)
+        if match is None:
+            raise ValueError(f"expected '@attribute name type', got {line[:80]!r}")
+        name, kind = _unquote(match[1]), match[2].strip()
+        word = kind.split(maxsplit=1)[0].lower()
+        cells: list[str] | None = [] if word in ("string", "date") else None
+        self.count.add(0, columns=1)
+        if name in self.attributes:
+            raise ValueError(f"two attributes are named {name!r}")
+        if kind.startswith("{"):
+            inside, brace, rest = kind[1:].rpartition("}")
+            cells = [cell.strip() for cell in _split(inside, self.count.texts_left)]
+            self.count.add(0, texts=len(cells))
+            if not brace or rest.strip() or "" in cells:
+                raise ValueError(
+                    f"values of attribute {name!r}: an empty value, no brace at the end, or more "
+                    f"behind it in {kind[:40]!r}"
+                )
+        elif cells is None and word not in ("numeric", "real", "integer"):
+            raise ValueError(
+                f"attribute {name!r} is of the unknown type {kind[:40]!r}; expected numeric, real, "
+                "integer, string, date or a list of values in braces"
+            )
+        self.attributes[name] = _Attribute(name, self.count, cells, is_text=cells == [])
 
+    def _prepare(self) -> None:
+        """Prepare for rows: the code of each number up to 99 in each column, -1 for none."""
+        if not self.attributes:
+            raise ValueError("@data before any @attribute")
+        self.line += 1
+        self._columns = list(self.attributes.values())
+        values = [each.codes for each in self._columns]
+        self._is_nominal = np.array([each is not None for each in values])
+        self._is_plain = not any(each.is_text for each in self._columns) and all(
+            map(_SHORT_NUMBER.fullmatch, chain.from_iterable(each or () for each in values))
+        )
+        if self._is_plain:
+            self._codes = np.full((len(values), 100), -1, dtype=np.int8)
+            for place, of_value in enumerate(values):
+                for value, code in (of_value or {}).items():
+                    self._codes[place, int(value)] = code
 
-def _read_header(lines: Numbered, count: CellCount) -> tuple[str, tuple[ArffAttribute, ...]]:
-    """Read up to the line @data; return the relation's name and the attributes."""
-    relation = ""
-    attributes: dict[str, ArffAttribute] = {}
-    for number, line in lines:
-        word = line.split(maxsplit=1)[0].lower()
-        if word == "@data":
-            if not attributes:
-                raise LineError(number, "@data before any @attribute")
-            break
-        if word == "@relation":
-            relation = unquote(line[len(word) :].strip())
-        elif word.startswith("@attribute"):
-            new = _read_attribute(number, line, count)
-            if new.name in attributes:
-                raise LineError(number, f"two attributes are named {new.name!r}")
-            attributes[new.name] = new
+    def add(self, text: str) -> None:
+        """Read the rows of a text of whole lines."""
+        if self._is_sparse is None:
+            first = _FIRST_OF_ROWS.search(text)
+            self._is_sparse = None if first is None else first[1] == "{"
+            for each in self._columns if self._is_sparse else ():
+                if each.is_text:
+                    raise ValueError(
+                        f"attribute {each.name!r} holds texts in a sparse file, which are not read"
+                    )
+        block = None
+        if self._is_plain and text.isascii() and len(text) < _LONG:
+            bare = text.strip("\n")
+            data = (bare.replace(", ", ",") if " " in bare else bare).encode() + b"\n"
+            block = self._plain_sparse(data) if self._is_sparse else self._plain_dense(data)
+        if block is None:
+            block = self._cell_by_cell(text.split("\n"))
         else:
-            raise LineError(number, f"expected @relation, @attribute or @data, got {line[:40]!r}")
-    return relation, tuple(attributes.values())
+            self.line += text.count("\n")
+        columns, values, counts = block
+        self.count.add(2 * len(values) + len(counts) if self._is_sparse else len(values))
+        self._blocks.append((columns.astype(np.int32), values, counts))
+
+    def finish(self) -> Matrix:
+        """Return the cells of all rows."""
+        shape = sum(len(counts) for _, _, counts in self._blocks), len(self._columns)
+        if not shape[0]:
+            raise ValueError("no data rows after @data")
+        if self._is_sparse:
+            columns, values, counts = map(np.concatenate, zip(*self._blocks, strict=True))
+            indptr = np.concatenate([[0], np.cumsum(counts)])
+            # Trees of scikit-learn accept 32-bit indices only.
+            small = max(len(columns), *shape) <= np.iinfo(np.int32).max
+            places = (part.astype(np.int32 if small else np.int64) for part in (columns, indptr))
+            return sparse.csr_array((values, *places), shape=shape)
+        cells, end = np.empty(shape), shape[0]
+        while self._blocks:  # each block is freed as soon as it is copied
+            _, values, counts = self._blocks.pop()
+            cells[end - len(counts) : end] = values.reshape(-1, shape[1])
+            end -= len(counts)
+        return cells
+
+    def _plain_dense(self, data: bytes) -> Block | None:
+        """Parse lines of plain numbers between commas; return None for other lines."""
+        n_columns, n_lines = len(self._columns), data.count(b"\n")
+        values, ends, lengths = parse_numbers(data)
+        last = ends[n_columns - 1 :: n_columns]
+        if len(values) != n_lines * n_columns or (np.frombuffer(data, np.uint8)[last] != 10).any():
+            return None
+        shape = n_lines, n_columns
+        if not self._to_codes(np.arange(n_columns), values.reshape(shape), lengths.reshape(shape)):
+            return None
+        return ends[:0], values, np.full(n_lines, n_columns)
+
+    def _plain_sparse(self, data: bytes) -> Block | None:
+        """Parse lines like ``{3 1,17 0.5}``; return None for other lines."""
+        if not _PLAIN_SPARSE.fullmatch(data):
+            return None
+        characters = np.frombuffer(data, dtype=np.uint8)
+        line_ends, spaces = (np.flatnonzero(characters == ord(sign)) for sign in "\n ")
+        counts = np.diff(np.searchsorted(spaces, line_ends), prepend=0)
+        numbers, _, lengths = parse_numbers(data.replace(b"{}\n", b"").translate(_AS_COMMAS, b"{}"))
+        if len(numbers) != 2 * len(spaces):
+            return None
+        columns, values = numbers[::2].astype(np.int64), numbers[1::2].copy()
+        starts = np.zeros(len(columns) + 1, dtype=bool)
+        starts[np.cumsum(counts)] = True
+        ascend = (np.diff(columns) > 0) | starts[1:-1]
+        if not (ascend.all() and (columns < len(self._columns)).all()):
+            return None
+        return (columns, values, counts) if self._to_codes(columns, values, lengths[1::2]) else None
+
+    def _to_codes(self, columns: IntArray, values: FloatArray, lengths: IntArray) -> bool:
+        """Turn numbers of nominal columns into codes; return whether all are values.
+
+        Values are at most 99: no other text of the same number is as long, such as 01 or 1.0.
+        """
+        mine = self._is_nominal[columns]
+        found = values[..., mine]
+        if not ((found >= 0) & (found < 100) & (lengths[..., mine] == 1 + (found >= 10))).all():
+            return False
+        codes = self._codes[columns[mine], found.astype(np.intp)]
+        values[..., mine] = codes
+        return bool((codes >= 0).all())
+
+    def _cell_by_cell(self, lines: Sequence[str]) -> Block:
+        """Parse lines of any kind."""
+        columns: list[int] = []
+        values: list[float] = []
+        counts: list[int] = []
+        for line in self._lines(lines):
+            if line.startswith("{") != self._is_sparse:
+                raise ValueError("dense and sparse rows in one file")
+            attributes = self._columns
+            if self._is_sparse:
+                places, cells = self._sparse_row(line)
+                attributes = [attributes[place] for place in places]
+                columns += places
+            elif len(cells := _split(line, len(attributes))) != len(attributes):
+                raise ValueError(
+                    f"{len(cells)} values where {len(attributes)} attributes are declared"
+                )
+            try:
+                if not line.isascii() or "_" in line:
+                    raise ValueError
+                values += [each.fast[cell] for each, cell in zip(attributes, cells, strict=True)]
+            except ValueError:
+                values += [each[cell] for each, cell in zip(attributes, cells, strict=True)]
+            counts.append(len(cells))
+        return np.array(columns, dtype=np.int64), np.array(values), np.array(counts, dtype=np.int64)
+
+    def _sparse_row(self, line: str) -> tuple[list[int], list[str]]:
+        match = _SPARSE.fullmatch(line)
+        if match is None:
+            raise ValueError("a sparse row must be '{index value, ...}' without a weight")
+        columns: list[int] = []
+        cells: list[str] = []
+        text, position = match[1].strip(), 0
+        while position < len(text):
+            cell = _SPARSE_CELL.match(text, position)
+            if cell is None or len(cell[1]) > 18 or int(cell[1]) >= len(self._columns):
+                raise ValueError(
+                    f"expected 'index value' with an index below {len(self._columns)}, got "
+                    f"{text[position : position + 40].split(',')[0].strip()!r}"
+                )
+            if columns and int(cell[1]) <= columns[-1]:
+                raise ValueError(f"index {cell[1]} after {columns[-1]}: indices must ascend")
+            columns.append(int(cell[1]))
+            cells.append(cell[2].rstrip())
+            position = cell.end()
+        if text.endswith(","):
+            raise ValueError("a comma without a cell after it")
+        return columns, cells
 
 
-def _read_attribute(number: int, line: str, count: CellCount) -> ArffAttribute:
-    match = _ATTRIBUTE.fullmatch(line)
-    if match is None or not match[2]:
-        raise LineError(number, f"expected '@attribute name type', got {line[:80]!r}")
-    count.add(0, columns=1)
-    name, kind = unquote(match[1]), match[2].strip()
-    if kind.startswith("{"):
-        return ArffAttribute(name, "nominal", _read_values(number, name, kind, count))
-    match (kind.split(maxsplit=1) or [""])[0].lower():
-        case "string" | "date":
-            return ArffAttribute(name, "text")
-        case "numeric" | "real" | "integer":
-            return ArffAttribute(name, "numeric")
-    raise LineError(
-        number,
-        f"attribute {name!r} is of the unknown type {kind[:40]!r}; expected numeric, real, "
-        "integer, string, date or a list of values in braces",
-    )
+def parse_numbers(data: bytes) -> tuple[FloatArray, IntArray, IntArray]:
+    """Parse numbers, each before a comma or newline; return none if one is no number.
+
+    Also return the places of these signs, and the lengths of the numbers.
+
+    A number of at most 15 digits is an integer divided by a power of ten, both exact in double
+    precision, so the division gives the same float as parsing it would, and sooner.
+    """
+    exponents = data.translate(None, _OF_INTEGERS)
+    if exponents.translate(None, b"+eE"):
+        nothing = np.empty(0, dtype=np.intp)
+        return np.empty(0), nothing, nothing
+    characters = np.frombuffer(data, dtype=np.uint8)
+    is_end = (characters == ord(",")) | (characters == ord("\n"))
+    ends = np.flatnonzero(is_end)
+    dots, signs = np.flatnonzero(characters == ord(".")), np.flatnonzero(characters == ord("-"))
+    number_of = np.cumsum(is_end, dtype=np.int32)
+    with_dot, with_sign = number_of[dots], number_of[signs]
+    lengths = np.diff(ends, prepend=-1) - 1
+    digits = lengths.copy()
+    digits[with_dot] -= 1
+    digits[with_sign] -= 1
+    if digits.min(initial=1) < 1:
+        return np.empty(0), ends, lengths
+    is_plain = lengths.max(initial=0) <= _EXACT_DIGITS and not exponents
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # what numpy < 2.4 has for an error
+        try:
+            if not is_plain or (np.diff(with_dot) == 0).any():
+                return np.fromstring(data[:-1].translate(_AS_COMMAS), sep=","), ends, lengths
+            digits_only = data[:-1].translate(_AS_COMMAS, b".")
+            integers = np.fromstring(digits_only, dtype=np.int64, sep=",")
+        except (DeprecationWarning, ValueError):
+            return np.empty(0), ends, lengths
+    decimals = np.zeros(len(ends), dtype=np.intp)
+    decimals[with_dot] = ends[with_dot] - dots - 1
+    values = integers / _POWERS_OF_TEN[decimals]
+    values[with_sign] = -np.abs(values[with_sign])  # an integer has no negative zero
+    return values, ends, lengths
 
 
-def _read_values(number: int, name: str, kind: str, count: CellCount) -> tuple[str, ...]:
-    """Read the values of a nominal attribute."""
-    try:
-        end = kind.rindex("}")
-        cells = [cell.strip() for cell in split(kind[1:end], count.texts_left)]
-        count.add(0, texts=len(cells))
-        if "" in cells:
-            raise ValueError("an empty value")
-        if kind[end + 1 :].strip():
-            raise ValueError(f"{kind[end + 1 : end + 41]!r} behind the values")
-    except ReadLimitError:
-        raise
-    except ValueError as error:
-        raise LineError(number, f"values of attribute {name!r}: {error}") from None
-    values = tuple(unquote(value) for value in cells)
-    if len(set(values)) != len(values):
-        twice = Counter(values).most_common(1)[0][0]
-        raise LineError(number, f"attribute {name!r} lists the value {twice!r} twice")
-    return values
+def _split(text: str, at_most: int) -> list[str]:
+    """Split at commas that are not quoted; cells keep quotes, and may have spaces around.
+
+    Of more than `at_most` cells, the first `at_most` and the unsplit rest are returned.
+    """
+    if "'" not in text and '"' not in text:
+        return text.replace(", ", ",").split(",", at_most)
+    cells: list[str] = []
+    position = 0
+    while len(cells) <= at_most:
+        match = _CELL.match(text, position)
+        if match is None:
+            raise ValueError(
+                f"expected values separated by commas at {text[position : position + 40]!r}"
+            )
+        cells.append(match[1].rstrip())
+        position = match.end()
+        if match[2] is None:
+            break
+    return cells
+
+
+def _unquote(text: str) -> str:
+    """Remove quotes and escapes."""
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+        text = text[1:-1]
+    return _ESCAPE.sub(_unescape, text) if "\\" in text else text
+
+
+def _unescape(match: re.Match[str]) -> str:
+    escaped = match[1]
+    return chr(int(escaped[1:], 16)) if len(escaped) == 5 else _ESCAPES.get(escaped, escaped)

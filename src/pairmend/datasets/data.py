@@ -186,6 +186,14 @@ def set_name(path: Path) -> str:
     return path.name.split(".")[0]
 
 
+def all_features(
+    path: Path, X: Matrix, names: Sequence[str], categories: dict[int, tuple[str, ...]]
+) -> MultiLabelData:
+    """Return the columns of a file as a set without labels."""
+    Y = np.empty((X.shape[0], 0), dtype=np.int64)
+    return MultiLabelData(X, Y, tuple(names), (), categories, set_name(path), (path,))
+
+
 def places_of(data: MultiLabelData, names: Sequence[str]) -> list[int]:
     """Return the places of features."""
     places = {name: place for place, name in enumerate(data.feature_names)}

@@ -23,10 +23,10 @@ from pairmend.datasets.data import (
     quoted,
     source_name,
 )
-from pairmend.datasets.limits import ReadLimits, ReadWarning, opened
+from pairmend.datasets.limits import TEXT_CELLS, ReadLimits, ReadWarning, unpacked
 
-ChosenLabels = Sequence[str] | int | str | Path
-"""Names of label columns, how many of the last columns, or an XML file that names them."""
+ChosenLabels = Sequence[str] | int
+"""Names of label columns, or how many of the last columns."""
 
 _PRESENT = (
     "1", "1.0", "yes", "y", "true", "t", "on", "x", "+", "✓", "✔", "☑", "present", "positive",
@@ -52,8 +52,6 @@ def find_labels(path: Path, names: Sequence[str], labels: ChosenLabels) -> tuple
                 "line with the names of the columns (--header-row)"
             )
         return tuple(names[-labels:])
-    if isinstance(labels, str | Path):
-        return tuple(read_label_names(Path(labels)))
     if len(set(labels)) != len(labels):
         raise ValueError(f"{path}: a label is named twice: {list(labels)}")
     return tuple(labels)
@@ -63,8 +61,8 @@ def take_labels(
     data: MultiLabelData,
     names: Sequence[str],
     limits: ReadLimits,
-    *,
     threshold: float | None = None,
+    *,
     allow_empty: bool = False,
 ) -> MultiLabelData:
     """Turn features into labels, in addition to the labels of the set.
@@ -72,60 +70,45 @@ def take_labels(
     Cells are 0 and 1, or texts that stand for them; numbers above a threshold if there is one.
     Where it is allowed, empty cells are 0 if all other cells of the label stand for 1.
     """
-    source = source_name(data)
     places = places_of(data, names)
-    limits.check_cells(Path(source), data.X.shape[0] * len(names))
+    limits.check_cells(Path(source_name(data)), data.X.shape[0] * len(names))
     cells = data.X.tocsc() if sparse.issparse(data.X) else data.X
-    blank: list[str] | None = [] if allow_empty else None
-    columns = [
-        _indicator(data, cells, place, blank) if threshold is None
-        else _above(data, cells, place, threshold)
-        for place in places
-    ]  # fmt: skip
-    if blank:
-        warnings.warn(
-            f"{source}: empty cells of the labels {quoted(blank)} are read as 0, because their "
-            "other cells all stand for 1",
-            ReadWarning,
-            stacklevel=3,
-        )
+    columns = [_indicator(data, cells, place, threshold, allow_empty) for place in places]
     Y = np.column_stack([data.Y, *columns]).astype(np.int64)
     rest = drop_features(data, names)
     return replace(rest, Y=Y, label_names=(*data.label_names, *names))
 
 
-def _above(data: MultiLabelData, cells: Matrix, place: int, threshold: float) -> FloatArray:
-    """Return whether the targets of a column are above a threshold, as 0 and 1."""
-    values, name = column_values(cells, place), data.feature_names[place]
-    if place in data.categories or np.isnan(values).any():
-        raise ValueError(f"{source_name(data)}: target {name!r} must be a number in every row")
-    return np.asarray(values > threshold, dtype=float)
-
-
 def _indicator(
-    data: MultiLabelData, cells: Matrix, place: int, blank: list[str] | None
+    data: MultiLabelData, cells: Matrix, place: int, threshold: float | None, allow_empty: bool
 ) -> FloatArray:
-    """Return a column as 0 and 1; put its name into `blank` if its empty cells are 0."""
+    """Return a column as 0 and 1."""
     found, name = column_values(cells, place), data.feature_names[place]
-    values = data.categories.get(place)
+    values, source = data.categories.get(place, ()), source_name(data)
     missing = np.isnan(found)
+    if threshold is not None:
+        if values or missing.any():
+            raise ValueError(f"{source}: target {name!r} must be a number in every row")
+        return np.asarray(found > threshold, dtype=float)
     numbers = np.where(np.isin(found, (0, 1)), found, np.nan)
-    if values is not None:
-        meaning = np.array(
-            [*(_INDICATOR_OF.get(v.strip().lower(), np.nan) for v in values), np.nan]
-        )
-        numbers = meaning[np.where(missing, -1, found).astype(int)]
-        all_present = not missing.all() and bool((numbers[~missing] == 1).all())
-        if blank is not None and missing.any() and all_present:
+    if values:
+        meaning = [_INDICATOR_OF.get(value.strip().lower(), np.nan) for value in values]
+        numbers = np.array([*meaning, np.nan])[np.where(missing, -1, found).astype(int)]
+        if allow_empty and missing.any() and (numbers[~missing] == 1).all():
             numbers[missing] = 0.0
-            blank.append(name)
+            warnings.warn(
+                f"{source}: empty cells of the label {name!r} are read as 0, because its other "
+                "cells all stand for 1",
+                ReadWarning,
+                stacklevel=4,
+            )
     wrong = np.flatnonzero(np.isnan(numbers))
     if len(wrong):
         cell = found[wrong[0]]
-        text = f"{cell:g}" if values is None or np.isnan(cell) else values[int(cell)]
+        text = repr(values[int(cell)]) if values and not np.isnan(cell) else f"{cell:g}"
         raise ValueError(
-            f"{source_name(data)}: label {name!r} must be 0 or 1, but is "
-            f"{'missing' if np.isnan(cell) else repr(text)} in row {wrong[0]}. Write 0 and 1, yes "
+            f"{source}: label {name!r} must be 0 or 1, but is "
+            f"{'missing' if np.isnan(cell) else text} in row {wrong[0]}. Write 0 and 1, yes "
             "and no, or x and empty cells, or remove such rows or the label. If the column lists "
             f"the tags of each row, read it as tags: --tags {name}, in Python tags={name!r}"
         )
@@ -171,24 +154,23 @@ def _split(text: str, separator: str) -> list[str]:
     return list(dict.fromkeys(tag for tag in bare if tag))
 
 
-_MAX_XML = 2**24
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-def read_label_names(path: Path) -> list[str]:
+def read_label_names(path: Path, limits: ReadLimits) -> list[str]:
     """Read the names of the labels from Mulan's XML file, plain or compressed."""
-    with opened(path) as file:
-        text = file.read(_MAX_XML + 1)
-    if len(text) > _MAX_XML:
-        raise ValueError(f"{path}: more than {_MAX_XML} bytes, too much for a list of labels")
+    text = unpacked(path, limits)
+    limits.check_cells(path, TEXT_CELLS * len(text))  # an element of few bytes is a large object
+    # Encodings in which this could be hidden are none that expat reads, or have bytes 0.
+    if b"<!DOCTYPE" in text or b"\0" in text:
+        raise ValueError(
+            f"{path}: not in UTF-8, or declares a document type or entities, which a list of "
+            "labels must not"
+        )
     try:
-        root = ElementTree.XML(text, parser=ElementTree.XMLParser(target=_NoDoctype()))
+        root = ElementTree.XML(text)
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise ValueError(f"{path}: not an XML file: {error}") from error
-    except _DoctypeFound:
-        raise ValueError(
-            f"{path}: declares a document type or entities, which a list of labels must not"
-        ) from None
     elements = [each for each in root.iter() if each.tag.split("}")[-1] == "label"]
     names = [name for each in elements if (name := each.get("name")) is not None]
     if root.tag.split("}")[-1] != "labels" or not names or len(names) != len(elements):
@@ -209,14 +191,3 @@ def write_label_names(file: IO[str], names: Sequence[str]) -> None:
     file.write('<labels xmlns="http://mulan.sourceforge.net/labels">\n')
     file.writelines(f"<label name={quoteattr(name)}/>\n" for name in names)
     file.write("</labels>\n")
-
-
-class _DoctypeFound(Exception):
-    pass
-
-
-class _NoDoctype(ElementTree.TreeBuilder):
-    """A tree builder that raises an error for a document type."""
-
-    def doctype(self, name: str, pubid: str, system: str) -> None:
-        raise _DoctypeFound

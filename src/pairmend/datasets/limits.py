@@ -6,12 +6,12 @@ import lzma
 import math
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any
 
 from pairmend._utils.defaults import MAX_FILE_BYTES, MAX_FILE_CELLS
 from pairmend._utils.files import OPENERS
@@ -202,52 +202,21 @@ def _memory_of_groups() -> float:
     return min(limits)
 
 
-class _UnpackedFile(io.RawIOBase):
-    """The bytes of a file, decompressed by its suffix (gz, bz2, xz), up to `limits.max_bytes`.
-
-    Damage of a compressed file raises a ValueError that names the file.
-    """
-
-    def __init__(self, path: Path, limits: ReadLimits):
-        self._path, self._limits = path, limits
-        self._stream = OPENERS.get(path.suffix.lower(), Path.open)(path, "rb")
-        self._n_bytes = 0
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to a place, which is the start when text files are read again."""
-        self._n_bytes = 0 if (offset, whence) == (0, 0) else self._n_bytes
-        return int(self._stream.seek(offset, whence))
-
-    def readinto(self, buffer: Any) -> int:
-        """Read and count bytes."""
-        try:
-            n_bytes: int = self._stream.readinto(buffer)
-        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-            if getattr(error, "errno", None) is not None:  # not of the content
-                raise
-            raise ValueError(f"{self._path}: the compressed file is broken: {error}") from error
-        self._n_bytes += n_bytes
-        self._limits.check_bytes(self._path, self._n_bytes)
-        return n_bytes
-
-    def close(self) -> None:
-        """Close the file."""
-        if not self.closed:
-            self._stream.close()
-        super().close()
-
-
-def opened(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> io.BufferedReader:
-    """Open a file for reading bytes, decompressed by its suffix, up to `limits.max_bytes`."""
-    return io.BufferedReader(_UnpackedFile(path, limits), 2**18)
+def unpacked(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
+    """Return the content of a file, decompressed by its suffix, if the limits allow it."""
+    content, room = io.BytesIO(), free_memory()
+    try:
+        with OPENERS.get(path.suffix.lower(), Path.open)(path, "rb") as file:
+            while block := file.read(_BLOCK):
+                n_bytes = content.tell() + content.write(block)
+                limits.check_bytes(path, n_bytes)
+                if n_bytes > room:
+                    raise _memory_error(path)
+    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # not of the content
+            raise
+        raise ValueError(f"{path}: the compressed file is broken: {error}") from error
+    return content.getvalue()
 
 
 def kind_of(path: Path) -> str:
@@ -258,9 +227,8 @@ def kind_of(path: Path) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-Result = TypeVar("Result")
-
-_SAMPLE = 2**12
+_BLOCK = 2**20
+_SAMPLE = 2**11
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -271,61 +239,44 @@ _MARKS = {
 """Encodings by byte order mark; that of UTF-32 begins with that of UTF-16."""
 
 
-def read_text(
-    path: Path,
-    encoding: str | None,
-    limits: ReadLimits,
-    read: Callable[[IO[str]], Result],
-    newline: str | None = None,
-) -> Result:
-    """Call a function with an open text file; again, if it turns out not to be in UTF-8."""
-    with opened(path, limits) as file:
-        start = file.read(_SAMPLE)
-    marked = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
-    chosen = encoding or marked
-    if chosen is None and b"\0" in start:
-        raise _unknown_encoding(path, start)
-    problem: Exception
+def open_text(
+    path: Path, limits: ReadLimits, encoding: str | None, newline: str | None = None
+) -> io.TextIOWrapper:
+    """Open a text file in UTF-8, cp1252 or the encoding that is given or marked."""
+    content = unpacked(path, limits)
+    marked = (name for mark, name in _MARKS.items() if content.startswith(mark))
+    chosen = encoding or next(marked, "utf-8")
+    block = b""
     try:
-        codecs.lookup(chosen or "utf-8")
-        with io.TextIOWrapper(opened(path, limits), chosen or "utf-8", newline=newline) as text:
-            return read(text)
-    except UnicodeError as error:
-        problem, sample = error, getattr(error, "object", start)
-    except LookupError as error:
-        problem = error
-    if chosen is not None:
-        raise ValueError(
-            f"{path}: not a text file in {chosen}: {problem}; give another encoding: --encoding "
-            "NAME, in Python encoding=..."
+        decoder = codecs.getincrementaldecoder(chosen)()
+        for start in range(0, len(content) + 1, _BLOCK):
+            block = content[start : start + _BLOCK]
+            decoder.decode(block, final=len(block) < _BLOCK)
+            if b"\0" in block and chosen == "utf-8":
+                raise ValueError("it holds the character NUL")
+    except (ValueError, LookupError) as error:
+        best = _best_encoding(block, getattr(error, "start", 0))
+        is_western = best is not None and "cp1252" in best.could_be_from_charset
+        if encoding or chosen != "utf-8" or b"\0" in block or not is_western:
+            such = f", such as {best.encoding}" if best and b"\0" in block else ""
+            raise ValueError(
+                f"{path}: not a text in {chosen}: {error}; does its suffix fit its content? If it "
+                f"is a text, give its encoding: --encoding NAME, in Python encoding=...{such}"
+            ) from None
+        warnings.warn(
+            f"{path}: not in UTF-8, read as cp1252 (Western European, a superset of latin-1); if "
+            "letters look wrong, give the encoding: --encoding NAME, in Python encoding=...",
+            ReadWarning,
+            stacklevel=4,
         )
-    best = _best_encoding(sample)
-    if best is None or "cp1252" not in best.could_be_from_charset:
-        raise _unknown_encoding(path, sample)
-    warnings.warn(
-        f"{path}: not in UTF-8, read as cp1252 (Western European, a superset of latin-1); if "
-        "letters look wrong, give the encoding: --encoding NAME, in Python encoding=...",
-        ReadWarning,
-        stacklevel=4,
-    )
-    with io.TextIOWrapper(opened(path, limits), "cp1252", newline=newline) as text:
-        return read(text)
+        chosen = "cp1252"
+    return io.TextIOWrapper(io.BytesIO(content), chosen, newline=newline)
 
 
-def _best_encoding(sample: bytes) -> Any:
+def _best_encoding(content: bytes, place: int) -> Any:
+    """Return what the encoding is by the bytes around a place; None if that is not clear."""
     try:
         from charset_normalizer import from_bytes
     except ImportError:
         return None
-    return from_bytes(sample).best()
-
-
-def _unknown_encoding(path: Path, sample: bytes) -> ValueError:
-    best = _best_encoding(sample) if b"\0" in sample else None
-    such = (
-        "" if best is None or best.encoding in ("ascii", "utf_8") else f", such as {best.encoding}"
-    )
-    return ValueError(
-        f"{path}: not a text in UTF-8; does its suffix fit its content? If it is a text, give its "
-        f"encoding: --encoding NAME, in Python encoding=...{such}"
-    )
+    return from_bytes(content[max(0, place - _SAMPLE) : place + _SAMPLE]).best()

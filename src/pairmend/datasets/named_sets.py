@@ -17,9 +17,9 @@ import numpy as np
 
 from pairmend.datasets.bags import MultiInstanceData
 from pairmend.datasets.data import MultiLabelData, drop_features, one_hot, subset
+from pairmend.datasets.files import load_file
 from pairmend.datasets.generated import make_hypercubes, make_hyperspheres
 from pairmend.datasets.miml import load_miml
-from pairmend.datasets.opening import load_file
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ def _read(entry: CatalogueEntry, data_dir: str | Path | None, download: bool) ->
         case "meka":
             return load_file(paths[0], name=entry.name)
         case "multitarget":
-            return load_file(paths[0], targets=entry.targets, name=entry.name)
+            return load_file(paths[0], entry.targets, threshold=0.0, name=entry.name)
         case _:
             return load_miml(paths[0], name=entry.name)
 

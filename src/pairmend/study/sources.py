@@ -4,7 +4,7 @@ import hashlib
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from pairmend.study.objects import find, own_file
 
 KEYS: dict[str, Any] = {
     "catalogue": {"catalogue": [str]},
-    "file": {"file": [str], "xml": [str], "labels": [list], "targets": [Integral]}
+    "file": {"file": [str], "xml": [str], "labels": [list, Integral], "threshold": [Real]}
     | {"max_bytes": [Integral], "max_cells": [Integral]},
     "function": {"function": [str], "params": [dict]},
 }
@@ -74,7 +74,7 @@ class Source:
             limits = {key: table[key] for key in ("max_bytes", "max_cells") if key in table}
             labels = table.get("xml", table.get("labels"))
             data = load_file(
-                table["file"], labels, targets=table.get("targets"), limits=ReadLimits(**limits)
+                table["file"], labels, threshold=table.get("threshold"), limits=ReadLimits(**limits)
             )
         elif "function" in table:
             function = find(table["function"])

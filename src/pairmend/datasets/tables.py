@@ -1,0 +1,487 @@
+"""Reading tables: text files (.csv, .tsv, .txt), Excel workbooks and Parquet files."""
+
+import csv
+import io
+import re
+import warnings
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import date, datetime, time
+from functools import partial
+from itertools import dropwhile, islice
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pairmend._utils.text import counted, is_missing_text
+from pairmend._utils.typing import FloatArray
+from pairmend.datasets.arff import parse_numbers
+from pairmend.datasets.data import MultiLabelData, all_features, quoted
+from pairmend.datasets.labels import ChosenLabels, find_labels
+from pairmend.datasets.limits import CellCount, ReadLimitError, ReadLimits, ReadWarning, open_text
+
+MISSING = frozenset({"", "?", "NA", "NaN", "nan"})
+"""Cells that stand for a missing value in every column but those of labels."""
+_CODE = re.compile(r"[+-]?0\d+", re.ASCII)
+"""A whole number with a leading zero, as 00501, is a code."""
+_CODES = re.compile(r"\n[+-]?0[0-9]+\n")
+_SPACES = " \u00a0\u202f"
+_CHUNK_CELLS = 2**17
+_SAMPLE_ROWS = 100
+_DELIMITERS = ",;\t|"
+_MAX_LINE = 2**26
+"""Characters of the longest line that is read."""
+_PLACE = re.compile(rb"""\sr\s*=\s*["']([^"']*)["']""")
+_CELL = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")
+
+Rows = Iterator[tuple[int, Sequence[str]]]
+"""Rows of texts, each with its number."""
+Column = tuple[FloatArray, tuple[str, ...] | None]
+"""Numbers; or the code of each text, NaN where it is missing, and the texts."""
+
+
+def read_text_file(
+    path: Path,
+    limits: ReadLimits,
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header_row: int | None = None,
+    **reading: Any,
+) -> MultiLabelData:
+    """Read the columns of a text file."""
+    if delimiter is not None and len(delimiter) != 1:
+        raise ValueError(f"delimiter must be one character, got {delimiter!r}")
+    n_above = max(0, (header_row or 0) - 1)
+    file = open_text(path, limits, encoding, newline="")
+
+    def lines() -> Iterator[str]:
+        file.seek(0)
+        return islice(iter(partial(file.readline, _MAX_LINE), ""), n_above, None)
+
+    def rows() -> Rows:
+        # Spaces before a quote are left out; between cells they are the delimiter.
+        reader = csv.reader(lines(), delimiter=chosen, strict=True, skipinitialspace=chosen != " ")
+        try:
+            for row in reader:
+                if row:
+                    yield reader.line_num + n_above, row
+        except csv.Error as error:
+            raise ValueError(
+                f"{path}, line {reader.line_num + n_above}: the cells cannot be read ({error}); "
+                "close each quote that begins a cell, with nothing after it, and write quotes "
+                'inside quoted cells twice (""); for long cells call csv.field_size_limit(N) in '
+                "Python"
+            ) from error
+
+    sample = list(islice((line for line in lines() if line.strip()), _SAMPLE_ROWS))
+    chosen = delimiter or _find_delimiter(path, sample)
+    # Without quotes each line is a row; that is known before the table takes any memory.
+    content = file.buffer.getvalue()  # type: ignore[attr-defined]
+    n_rows = 0 if b'"' in content else content.count(b"\n")
+    return _read_table(path, limits, rows, n_rows=n_rows, header_row=header_row, **reading)
+
+
+def _find_delimiter(path: Path, lines: Sequence[str]) -> str:
+    """Return the delimiter that the first line has, the comma if it has none.
+
+    If it has several, the only one that cuts all lines into equally many cells.
+    """
+    widths = {}
+    for delimiter in _DELIMITERS:
+        with suppress(csv.Error):
+            rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+            widths[delimiter] = [len(row) for row in rows]
+    found = [delimiter for delimiter, each in widths.items() if each and each[0] > 1]
+    if len(found) > 1:
+        found = [delimiter for delimiter in found if len(set(widths[delimiter])) == 1]
+    if len(found) > 1 or (not found and any(each and each[0] > 1 for each in widths.values())):
+        raise ValueError(
+            f"{path}: the cells may be separated in several ways; give the character between "
+            "them: --delimiter CHARACTER, in Python delimiter=..."
+        )
+    return found[0] if found else ","
+
+
+def read_workbook(
+    path: Path,
+    limits: ReadLimits,
+    *,
+    sheet: str | None = None,
+    header_row: int | None = None,
+    **reading: Any,
+) -> MultiLabelData:
+    """Read the columns of a sheet; cells have the texts of a text file."""
+    try:
+        import python_calamine
+    except ImportError as error:
+        raise ImportError(
+            "Excel files need python-calamine, which is not installed: pip install 'pairmend[data]'"
+        ) from error
+    try:
+        book = python_calamine.CalamineWorkbook.from_filelike(_checked_copy(path, limits))
+        filled = [n for n in book.sheet_names if book.get_sheet_by_name(n).total_height]
+        chosen = sheet or (filled or book.sheet_names)[0]
+        if chosen not in book.sheet_names or (sheet is None and len(filled) > 1):
+            raise ValueError(
+                f"give the name of one of its sheets, {quoted(book.sheet_names)}: --sheet NAME, in "
+                "Python sheet=..."
+            )
+        cells = book.get_sheet_by_name(chosen).to_python(skip_empty_area=False)
+    except (MemoryError, ReadLimitError, FileNotFoundError):
+        raise
+    except Exception as error:  # calamine raises many kinds on damaged files
+        reason = str(error) or type(error).__name__
+        raise ValueError(f"{path}: cannot read the Excel workbook: {reason}") from error
+
+    def rows() -> Rows:
+        numbered = enumerate(cells, 1)
+        for line, row in islice(numbered, max(0, (header_row or 0) - 1), None):
+            yield line, list(map(_text, row))
+
+    return _read_table(path, limits, rows, n_rows=len(cells), header_row=header_row, **reading)
+
+
+def _checked_copy(path: Path, limits: ReadLimits) -> io.BytesIO:
+    """Return the XML files of a workbook, not compressed, after checks of their sizes.
+
+    calamine allocates all cells up to the last row and column that occur.
+    """
+    copy = io.BytesIO()
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(copy, "w") as target:
+        members = [m for m in source.infolist() if m.filename.endswith((".xml", ".rels"))]
+        limits.check_bytes(path, sum(member.file_size for member in members))
+        for member in members:
+            content = source.read(member)  # at most the stated size
+            if b"\0" in content:
+                raise ValueError(f"{member.filename} is not in UTF-8")
+            if b"sheetData" in content:
+                limits.check_cells(path, _n_cells(content))
+            target.writestr(member.filename, content)
+    copy.seek(0)
+    return copy
+
+
+def _n_cells(content: bytes) -> int:
+    """Return the largest number of cells up to the last row and column of a sheet."""
+    n_rows = n_columns = 0
+    for place in set(_PLACE.findall(content)):
+        cell = _CELL.fullmatch(place)
+        if cell is None:
+            raise ValueError(f"a sheet has a cell at {place[:20]!r}")
+        column = 0
+        for letter in cell[1]:
+            column = 26 * column + letter - ord("A") + 1
+        n_rows, n_columns = max(n_rows, int(cell[2] or 0)), max(n_columns, column)
+    # Cells without a place follow the one before.
+    return (n_rows + content.count(b"<row")) * max(n_columns, 1)
+
+
+def _text(cell: Any) -> str:
+    """Return the text of a cell in a text file: dates in ISO 8601, whole numbers without point."""
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else repr(cell)
+    if isinstance(cell, datetime):
+        return cell.date().isoformat() if cell.time() == time() else cell.isoformat(sep=" ")
+    return cell.isoformat() if isinstance(cell, date | time) else str(cell).strip()
+
+
+def read_parquet(
+    path: Path, limits: ReadLimits, *, texts: Sequence[str], labels: ChosenLabels
+) -> MultiLabelData:
+    """Read the columns of a Parquet file; nulls are missing."""
+    try:
+        from pyarrow import parquet, types
+    except ImportError as error:
+        raise ImportError(
+            "Parquet files need pyarrow, which is not installed: pip install 'pairmend[parquet]'"
+        ) from error
+    count = CellCount(path, limits)
+    is_text = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    try:
+        with parquet.ParquetFile(path) as file:
+            kinds = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
+            n_rows, n_columns = max(0, file.metadata.num_rows), len(file.schema_arrow)
+            count.add(n_rows * n_columns, columns=n_columns)
+            # The metadata of single columns are not read: damaged ones end the process in pyarrow.
+            groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+            limits.check_bytes(path, sum(max(0, group.total_byte_size) for group in groups))
+        for name, kind in kinds.items():
+            if types.is_nested(getattr(kind, "storage_type", kind)):
+                raise ValueError(f"column {name!r} holds {kind}; expected numbers or texts")
+        # Texts stay in the dictionary that the file stores them in: a long one is not repeated.
+        long = [name for name, kind in kinds.items() if any(is_(kind) for is_ in is_text)]
+        with parquet.ParquetFile(
+            path, read_dictionary=long, pre_buffer=False, page_checksum_verification=True
+        ) as file:
+            table = file.read(use_threads=False)
+        table.validate(full=True)
+        if not n_rows or table.num_rows != n_rows or len(kinds) != n_columns:
+            raise ValueError("no rows, fewer than it states, or two columns of the same name")
+        columns = {name: _arrow_column(table[name], name in texts, count) for name in kinds}
+    except (ReadLimitError, MemoryError, FileNotFoundError):
+        raise
+    except Exception as error:  # pyarrow raises many kinds on damaged files
+        reason = str(error) or type(error).__name__
+        raise ValueError(f"{path}: not a Parquet file that can be read: {reason}") from error
+    return _features(path, columns)
+
+
+def _arrow_column(cells: Any, is_text: bool, count: CellCount) -> Column:
+    """Return a column of numbers, or of texts; dates are texts in ISO 8601 and UTC."""
+    import pyarrow
+    from pyarrow import types
+
+    kind = getattr(cells.type, "value_type", cells.type)
+    is_number = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal,
+                 types.is_null)  # fmt: skip
+    if not is_text and any(is_(kind) for is_ in is_number):
+        for target in (kind, pyarrow.int8() if types.is_boolean(kind) else kind, pyarrow.float64()):
+            cells = cells.cast(target, safe=False)
+        return np.asarray(cells.to_numpy(), dtype=float), None
+    if is_date := types.is_date(kind) or types.is_timestamp(kind):
+        cells = cells.cast(pyarrow.timestamp("us"), safe=False)  # in UTC, from any time zone
+    if not types.is_dictionary(cells.type):
+        cells = cells.cast(pyarrow.string()).dictionary_encode()
+    encoded = cells.unify_dictionaries().combine_chunks()
+    places = np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=float)
+    used = np.unique(places[~np.isnan(places)]).astype(int)  # the dictionary may be much larger
+    texts = encoded.dictionary.take(pyarrow.array(used)).cast(pyarrow.string()).to_pylist()
+    if is_date:
+        texts = [text.removesuffix(".000000").removesuffix(" 00:00:00") for text in texts]
+    coder = _TextCodes(count, frozenset())
+    coder.add(texts)
+    codes, values = coder.column()
+    code_of_place = np.full(len(encoded.dictionary) + 1, nan)
+    code_of_place[used] = codes
+    return _looked_up(code_of_place, places), values
+
+
+class _Notation:
+    """How numbers are written: the decimal sign and the separator of thousands, if any."""
+
+    def __init__(self, decimal: str | None = None, thousands: str | None = None):
+        decimal = decimal or ("," if thousands == "." else ".")
+        if decimal not in (".", ",") or thousands not in (None, *".,' ’") or decimal == thousands:
+            raise ValueError(
+                "decimal must be '.' or ',', and thousands another one, or \"'\" or ' '; got "
+                f"{decimal!r} and {thousands!r}"
+            )
+        gap, sign = _SPACES if thousands == " " else thousands or "", re.escape(decimal)
+        whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:[{gap}]\d{{3}})+)" if gap else r"\d+"
+        number = rf"(?:{whole}(?:{sign}\d*)?|{sign}\d+)(?:e[+-]?\d+)?"
+        self.holds = re.compile(rf"[+-]?(?:{number}|inf)", re.ASCII | re.IGNORECASE).fullmatch
+        self._plain = str.maketrans({**dict.fromkeys(gap), decimal: "."})
+
+    def parse(self, text: str) -> float:
+        """Return a text that is missing or a number in this notation as a number."""
+        return nan if is_missing_text(text) else float(text.translate(self._plain))
+
+
+_PLAIN = _Notation()
+_UNAMBIGUOUS = (_Notation(","), _Notation(".", ","))
+"""Notations that need no option where all numbers of a column fit only one of them."""
+_KNOWN = (_PLAIN, *_UNAMBIGUOUS, *(_Notation(d, t) for d, t in (",.", ". ", ", ", ".'", ",'")))
+
+
+class _TextCodes:
+    """Numbers the different texts of a column, which is read in chunks; `missing` become NaN."""
+
+    def __init__(self, count: CellCount, missing: frozenset[str] = MISSING):
+        self.count, self.missing = count, missing
+        self.code_of: dict[str, int] = {}
+        self.blocks: list[FloatArray] = []
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Append cells."""
+        code_of, missing, n_before = self.code_of, self.missing, len(self.code_of)
+        codes = [nan if t in missing else code_of.setdefault(t, len(code_of)) for t in texts]
+        self.blocks.append(np.array(codes, dtype=float))
+        self.count.add(0, texts=len(code_of) - n_before)
+
+    def column(self) -> tuple[FloatArray, tuple[str, ...]]:
+        """Return all cells, the texts in alphabetical order."""
+        values = tuple(sorted(self.code_of))
+        place = np.full(len(values) + 1, nan)
+        place[[self.code_of[value] for value in values]] = np.arange(len(values))
+        return _looked_up(place, np.concatenate(self.blocks)), values
+
+
+def _looked_up(numbers: FloatArray, codes: FloatArray) -> FloatArray:
+    """Return the number of each code; the last number for NaN."""
+    return numbers[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
+
+
+def _features(path: Path, columns: dict[str, Column]) -> MultiLabelData:
+    values = [values for _, values in columns.values()]
+    categories = {place: each for place, each in enumerate(values) if each is not None}
+    cells = np.column_stack([numbers for numbers, _ in columns.values()])
+    return all_features(path, cells, tuple(columns), categories)
+
+
+def _read_table(
+    path: Path,
+    limits: ReadLimits,
+    all_rows: Callable[[], Rows],
+    *,
+    n_rows: int,
+    header_row: int | None,
+    texts: Sequence[str],
+    labels: ChosenLabels,
+    decimal: str | None = None,
+    thousands: str | None = None,
+) -> MultiLabelData:
+    """Read rows as columns of which all are features.
+
+    There are about `n_rows`. The columns of `texts` and `labels` are read as texts.
+    """
+
+    def rows(n_left_out: int) -> Rows:
+        filled = dropwhile(lambda numbered: not any(map(str.strip, numbered[1])), all_rows())
+        return islice(filled, n_left_out, None)
+
+    notation = None if decimal is None and thousands is None else _Notation(decimal, thousands)
+    names, unnamed = _header(path, [row for _, row in islice(rows(0), _SAMPLE_ROWS)], header_row)
+    count = CellCount(path, limits)
+    count.add(0, columns=len(names))
+    count.check(n_rows * len(names))
+    label_names = find_labels(path, names, labels)
+
+    def read(wanted: Sequence[str], as_texts: Iterable[str]) -> dict[str, Column]:
+        numbers: dict[str, list[FloatArray]] = {name: [] for name in wanted}
+        coders: dict[str, _TextCodes] = {}
+        late = []
+        for name in as_texts:
+            if numbers.pop(name, None) is not None:
+                empty_only = frozenset({""})
+                coders[name] = _TextCodes(count, empty_only if name in label_names else MISSING)
+        for chunk in _chunks(path, rows(int(header_row != 0)), len(names)):
+            count.add(len(chunk) * len(wanted) if wanted is names else 0)
+            for name, cells in zip(names, zip(*chunk, strict=True), strict=True):
+                if name in numbers:
+                    found = None if notation else _numbers(cells)
+                    if found is not None:
+                        numbers[name].append(found)
+                    elif numbers.pop(name):
+                        late.append(name)  # to be read again as texts
+                    else:
+                        coders[name] = _TextCodes(count)
+                if name in coders:
+                    coders[name].add(map(str.strip, cells))
+        columns: dict[str, Column]
+        columns = {name: (np.concatenate(blocks), None) for name, blocks in numbers.items()}
+        columns |= {name: coder.column() for name, coder in coders.items()}
+        return columns | (read(late, late) if late else {})
+
+    columns = read(names, [*texts, *label_names])
+    for name in {*columns}.difference(texts, label_names):
+        columns[name] = _decoded(path, name, columns[name], notation)
+    empty = {name for name in unnamed if np.isnan(columns[name][0]).all()}
+    kept = [name for name in names if name not in empty] or names
+    return _features(path, {name: columns[name] for name in kept})
+
+
+def _header(
+    path: Path, sample: Sequence[Sequence[str]], header_row: int | None
+) -> tuple[list[str], set[str]]:
+    """Return names of columns, and those of columns that the header does not name: numbers."""
+    if not sample:
+        raise ValueError(f"{path}: empty; expected a header with the names of the columns")
+    first, rest = sample[0], sample[1:]
+    repeats = bool(rest) and all(
+        any(place < len(row) and row[place] == cell for row in rest)
+        for place, cell in enumerate(first)
+    )
+    if header_row is None and (repeats or any(_PLAIN.holds(cell.strip()) for cell in first)):
+        shown = ", ".join(first[:4]) + (", ..." if len(first) > 4 else "")
+        raise ValueError(
+            f"{path}: the first line ({shown}) may hold names of columns or data; give the number "
+            "of the line with the names, 0 if there is none: --header-row N, in Python header_row=N"
+        )
+    cells = [cell.strip(" \t\r\n\ufeff") if header_row != 0 else "" for cell in first]
+    names = [cell or f"column_{place}" for place, cell in enumerate(cells, start=1)]
+    if len(set(names)) != len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise ValueError(
+            f"{path}: two columns are named {twice!r}; rename one of them, or, if the names stand "
+            "in another line, or in none, give its number or 0: --header-row N, in Python "
+            "header_row=N"
+        )
+    return names, set(names).difference(cells) if header_row != 0 else set()
+
+
+def _chunks(path: Path, rows: Rows, n_columns: int) -> Iterator[list[Sequence[str]]]:
+    """Yield rows of the same length, many at once, without those that have no value."""
+    n_empty, is_empty = 0, True
+    while block := list(islice(rows, max(1, _CHUNK_CELLS // n_columns))):
+        chunk = []
+        for line, row in block:
+            if len(row) != n_columns and (
+                len(row) < n_columns or any(map(str.strip, row[n_columns:]))
+            ):
+                raise ValueError(
+                    f"{path}, line {line}: {counted(len(row), 'cell')} where the header has "
+                    f"{n_columns}; fill the line up, put cells that contain the delimiter in "
+                    "quotes, or give the delimiter (--delimiter), or, if the names stand in "
+                    "another line, its number: --header-row N, in Python header_row=N"
+                )
+            if n_columns == 1 or any(map(str.strip, row)):
+                chunk.append(row[:n_columns])
+        n_empty += len(block) - len(chunk)
+        if chunk:
+            is_empty = False
+            yield chunk
+    if is_empty:
+        raise ValueError(
+            f"{path}: no rows after the header; add rows to the table, or, if its only line holds "
+            "data, a first line with the names of the columns"
+        )
+    if n_empty:
+        left_out = f"{counted(n_empty, 'row')} without any value {'is' if n_empty == 1 else 'are'}"
+        warnings.warn(f"{path}: {left_out} left out", ReadWarning, stacklevel=2)
+
+
+def _numbers(cells: Sequence[str]) -> FloatArray | None:
+    """Return cells as numbers, NaN where missing; None if one is a code or no plain number."""
+    present = [cell for cell in cells if cell not in MISSING]
+    text = "\n".join([*present, ""])
+    if not text.isascii() or _CODES.search(f"\n{text}"):
+        return None
+    numbers = parse_numbers(text.encode())[0]
+    if len(numbers) != len(present):
+        return None
+    if len(present) == len(cells):
+        return numbers
+    found = np.full(len(cells), nan)
+    found[[cell not in MISSING for cell in cells]] = numbers
+    return found
+
+
+def _decoded(path: Path, name: str, column: Column, given: _Notation | None) -> Column:
+    """Return a column of texts as numbers if it holds nothing but numbers, else unchanged.
+
+    Without a notation, numbers must be plain, or fit one notation only. Whole numbers with a
+    leading zero are codes.
+    """
+    codes, values = column
+    present = [text for text in values or () if not is_missing_text(text)]
+    if values is None or any(map(_CODE.fullmatch, present)):
+        return column
+    notations = (_PLAIN, *_UNAMBIGUOUS) if given is None else (given,)
+    fitting = [each for each in notations if all(map(each.holds, present))]
+    if len(fitting) == 1 or _PLAIN in fitting:
+        return _looked_up(np.array([*map(fitting[0].parse, values), nan]), codes), None
+    if all(any(each.holds(text) for each in _KNOWN) for text in present):
+        examples = sorted(present, key=lambda text: (bool(_PLAIN.holds(text)), len(text)))[:2]
+        signs = "" if given is None else " with the given signs"
+        raise ValueError(
+            f"{path}: the numbers of column {name!r}, such as {quoted(examples)}, are ambiguous or "
+            f"written in different ways{signs}; give their signs: --decimal SIGN and --thousands "
+            "SIGN, in Python decimal=... and thousands=..., or, if they are codes, --categorical "
+            f"{name}"
+        )
+    return column
