@@ -7,17 +7,16 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from pairmend.study.execution import perform
-from pairmend.study.sources import open_cached_set
 
 
 @contextmanager
 def performed_in_process():
     """Perform the batches of local studies in this process."""
 
-    def run(study, jobs, n_workers):
+    def run(study, jobs, n_workers, waiting):
         for job in jobs:
             with threadpool_limits(limits=1):
-                outcomes = list(perform(study, job.batch, open_cached_set(job.file)))
+                outcomes = list(perform(study, *job))
             yield from outcomes
 
     with mock.patch("pairmend.study.run.run_in_processes", run):

@@ -117,11 +117,11 @@ def make_task(name, repeat, fold, algorithm, algorithms, is_failed, rng):
         "seed": int(rng.randint(2**31)),
         "fit_seconds": float(rng.uniform(0.5, 2)),
         "predict_seconds": float(rng.uniform(0.1, 0.8)),
-        "peak_bytes": float(rng.randint(50, 300)) * 2**20,
         "fitted_by": "FCM" if shares else algorithm,
         "warnings": WARNINGS if algorithm == "LPW" and fold < 2 else "",
         "error": "ValueError: y has <3> classes & no rows" if is_failed else "",
         "traceback": TRACEBACK if is_failed else "",
+        "chosen": "",
         "finished": "2026-05-01T10:30:00+00:00",
     }
 

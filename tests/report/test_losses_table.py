@@ -146,7 +146,7 @@ def test_the_command_writes_tables_and_figures(wide, tmp_path, capsys):
     assert "C has the best average rank in loss." in printed
     assert "significant at 0.2" in printed.replace("\n", " ") or "0.2" in printed
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert "Time and memory" not in page
+    assert "Times" not in page
     assert "3 algorithms, 6 sets, 1 metric, 1 fold; level of significance 0.2." in page
     pairs = pd.read_csv(out / "tables" / "pairs.csv", index_col=["first", "second"])
     frame = pd.read_csv(wide, sep=";", index_col=0)

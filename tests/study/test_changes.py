@@ -12,8 +12,9 @@ from sklearn.preprocessing import FunctionTransformer
 
 import odd_classifiers
 from pairmend.cli import main
-from pairmend.study import Study, load_study, plan_study, read_study, run_study
-from pairmend.study.plan import files_of, versions
+from pairmend.study import FailedTasksWarning, Study, load_study, plan_study, read_study, run_study
+from pairmend.study.objects import versions
+from pairmend.study.run import files_of
 
 pytestmark = pytest.mark.usefixtures("in_process", "no_report")
 
@@ -117,7 +118,7 @@ def test_files_of_nested_objects_are_found(wrapped, small_set):
     study = Study({"one": small_set}, {"A": model, "B": Pipeline([("last", GaussianNB())])})
     assert "odd_classifiers" in files_of(study)["algorithms.A"]
     assert files_of(study)["algorithms.B"] == {}, "installed packages have versions instead"
-    assert versions(study)["scikit-learn"] == sys.modules["sklearn"].__version__
+    assert versions(study.algorithms)["scikit-learn"] == sys.modules["sklearn"].__version__
 
 
 @pytest.fixture
@@ -146,12 +147,14 @@ def test_a_finished_study_on_a_changed_file_is_refused_until_it_is_computed_agai
         assert "sets.one: one.csv changed since results were stored" in message
         assert "--rerun NAME" in message
         assert "sets.two" not in message
-    with pytest.raises(ValueError, match="contents of the set .one. changed since results"):
+    with pytest.warns(FailedTasksWarning, match="contents of the set .one. changed since results"):
         run_study(replace(study, repeats=2), out, accept_changes=True)
-    assert set(read_study(out).tasks.repeat) == {0}
+    failed = read_study(out).tasks.query("status == 'failed'")
+    assert set(zip(failed.set, failed.repeat, strict=True)) == {("one", 1)}
     assert main([*words, "--rerun", "one"]) == 0
     after = read_study(out)
-    assert after.tasks.groupby("set").run.unique().map(list).to_dict() == {"one": [2], "two": [1]}
+    runs = after.tasks.groupby("set").run.unique().map(list).to_dict()
+    assert runs == {"one": [3], "two": [1, 2]}
     assert after.sets.set_index("set").sha256["one"] != before.sets.set_index("set").sha256["one"]
     assert plan_study(study, out).code_changes == ()
 

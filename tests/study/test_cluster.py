@@ -13,7 +13,7 @@ import odd_classifiers
 from pairmend import PairwiseClassifier
 from pairmend.cli import main
 from pairmend.study import FailedTasksWarning, Study, read_study, run_study
-from pairmend.study.plan import versions
+from pairmend.study.objects import versions
 
 TASK = ["set", "repeat", "fold", "algorithm", "status", "seed", "fitted_by", "error"]
 

@@ -1,5 +1,7 @@
 """Tuned classifiers, and classifiers of labels with both classes."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -57,9 +59,8 @@ def test_each_training_part_chooses_its_own_values(tmp_path, in_process):
             for C in VALUES
         ]
         best = VALUES[int(np.argmin(losses))]
-        rows = record.chosen[record.chosen.fold == fold]
-        assert rows[["algorithm", "parameter"]].to_numpy().tolist() == [["tuned", "estimator__C"]]
-        assert float(rows["value"].iloc[0]) == best
+        tasks = record.tasks[record.tasks.fold == fold].set_index("algorithm")
+        assert tasks.chosen.to_dict() == {"tuned": json.dumps({"estimator__C": best}), "plain": ""}
         test = fold_of == fold
         expected = zero_one(data.Y[test], made(best).fit(X, Y).predict(data.X[test]))
         found = record.results.query("algorithm == 'tuned' and criterion == 'zero_one'")

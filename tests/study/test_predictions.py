@@ -93,7 +93,7 @@ def test_a_macro_average_leaves_out_labels_that_it_is_not_defined_for():
 @pytest.mark.parametrize("kept", ["scores", "labels", "none"])
 def test_what_is_stored_is_what_the_study_says(study, tmp_path, kept):
     study = replace(study, predictions=kept, repeats=2)
-    assert plan_study(study).prediction_bytes == 0, "the size of given sets is not known"
+    assert not plan_study(study).sets.prediction_bytes.any(), "the size of given sets is not known"
     run_study(study, tmp_path)
     tasks = read_study(tmp_path).tasks
     assert (tasks.stored == "scores").all() == (kept == "scores")
@@ -111,10 +111,12 @@ def test_what_is_stored_is_what_the_study_says(study, tmp_path, kept):
 
 def test_the_plan_has_the_size_of_the_predictions(algorithms):
     study = Study(["yeast"], algorithms, folds=10, repeats=2)
-    size = plan_study(study, download=True).prediction_bytes
+    size = plan_study(study, download=True).sets.prediction_bytes[0]
     assert size == round(3 * 2 * 2417 * 14 * (4 + 2 / 8))
     labels = replace(study, predictions="labels")
-    assert plan_study(labels, download=True).prediction_bytes == round(3 * 2 * 2417 * 14 * 2 / 8)
+    assert plan_study(labels, download=True).sets.prediction_bytes[0] == round(
+        3 * 2 * 2417 * 14 * 2 / 8
+    )
 
 
 def test_after_three_failed_folds_the_rest_of_a_set_is_not_tried(sets, tmp_path):

@@ -24,7 +24,7 @@ from pairmend.study import (
     run_study,
 )
 from pairmend.study.execution import batches_of, perform, seed_of
-from pairmend.study.sources import CachedSet
+from pairmend.study.sources import Rows
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -186,7 +186,7 @@ def test_algorithms_that_differ_in_prediction_parameters_share_a_fit(sets):
         "FCM-O": CorrectedPairwiseClassifier(odd_classifiers.Counting(), overlap=0.5),
     }
     X, Y = sets["one"]
-    data = CachedSet(X, Y, np.arange(len(Y))[:, np.newaxis] % 2)
+    data = Rows(X, Y, np.arange(len(Y))[:, np.newaxis] % 2)
 
     def outcomes(algorithms):
         study = Study({"one": (X, Y)}, algorithms, folds=2)

@@ -12,8 +12,7 @@ from pairmend._utils.text import counted
 from pairmend.cli.inputs import data_file, limits_of, split_names
 from pairmend.cli.output import progress, show_note, show_status, show_table, show_text
 from pairmend.study import FailedTasksWarning, Study, check_study, load_study, plan_study
-from pairmend.study.plan import changed_sets
-from pairmend.study.run import Step, reason_not_to_run, run_study
+from pairmend.study.run import Step, changed_sets, reason_not_to_run, run_study
 from pairmend.study.store import read_study, require_extra
 
 
@@ -36,7 +35,7 @@ def study(options: argparse.Namespace) -> dict[str, Any]:
         show_table(f"{chosen.title or chosen.name}: {chosen.repeats} x {chosen.folds} folds", sets)
         facts = {"folder": str(out), "algorithms": list(chosen.algorithms), "tasks": plan.n_tasks}
         facts |= {"metrics": list(chosen.criteria), "done": plan.n_done}
-        facts["prediction_bytes"] = plan.prediction_bytes
+        facts["prediction_bytes"] = int(plan.sets.prediction_bytes.sum())
         show_text("\n".join(f"{name}: {fact}" for name, fact in facts.items()))
         if reason := reason_not_to_run(chosen, plan, out, changes):
             raise ValueError(f"the study would not run: {reason}")

@@ -29,7 +29,7 @@ SCORES = re.compile(
 """Names of metrics of which greater values are better."""
 TASK_COLUMNS = [
     "set", "repeat", "fold", "algorithm", "status", "fitted_by", "fit_seconds", "predict_seconds",
-    "peak_bytes", "warnings", "error", "traceback", "finished",
+    "warnings", "error", "traceback", "finished", "chosen",
 ]  # fmt: skip
 KEYS = ["set", "repeat", "fold", "algorithm", "criterion"]
 SECTIONS = ("ranks", "tests", "probabilities", "results")

@@ -68,7 +68,7 @@ def sections(summary: Summary) -> list[Section]:
         ("results", "Results"): _results(summary),
         ("published", "Published and measured"): _published(summary),
         ("sets", "Sets"): _sets(summary),
-        ("costs", "Time and memory"): _costs(summary),
+        ("costs", "Times"): _costs(summary),
         ("failures", "Failed tasks"): _failures(summary),
         ("run", "Settings and runs"): _run(summary),
     }
@@ -291,13 +291,10 @@ def _sets(summary: Summary) -> Iterator[Any]:
 
 
 def _costs(summary: Summary) -> Iterator[Any]:
-    names = {
-        "fit": "fit (s)", "predict": "predict (s)", "total": "total (s)",
-        "peak": "peak memory (MiB)", "shared": "uses the fit of",
-    }  # fmt: skip
-    costs = summary.costs.assign(peak=summary.costs["peak"] / 2**20).rename(columns=names)
-    caption = "Mean times of a task, and memory of the process; a shared fit is counted once."
-    yield Table("costs", "Time and memory.", costs, caption, style="short")
+    names = {"fit": "fit (s)", "predict": "predict (s)", "total": "total (s)"}
+    costs = summary.costs.rename(columns={**names, "shared": "uses the fit of"})
+    caption = "Mean times of a task; a shared fit is counted once."
+    yield Table("costs", "Times.", costs, caption, style="short")
 
 
 def _failures(summary: Summary) -> Iterator[Any]:

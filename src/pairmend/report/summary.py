@@ -160,7 +160,7 @@ def summarise(record: "StudyRecord") -> Summary:
         costs=_costs(tasks, list(given["algorithms"])),
         failures=tasks[tasks["status"] == "failed"],
         warnings=_warnings(tasks),
-        chosen=_chosen(record.chosen),
+        chosen=_chosen(tasks),
         runs=_runs(record),
         settings=_pairs({key: given[key] for key in given if key not in TABLES}),
         verdicts=pd.DataFrame(),
@@ -187,8 +187,7 @@ def _within_definition(record: "StudyRecord") -> "StudyRecord":
 
     results = kept(record.results).astype({"value": float})
     finite = np.isfinite(results["value"]) & results["criterion"].isin(list(given["criteria"]))
-    chosen = None if record.chosen is None else kept(record.chosen)
-    return replace(record, results=results[finite], tasks=kept(record.tasks), chosen=chosen)
+    return replace(record, results=results[finite], tasks=kept(record.tasks))
 
 
 def _metrics(given: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
@@ -328,14 +327,14 @@ def _notes(summary: Summary, record: "StudyRecord", names: list[str]) -> Iterato
 
 
 def _costs(tasks: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """Return time and memory of each algorithm over its finished tasks."""
+    """Return the times of each algorithm over its finished tasks."""
     done = tasks[tasks["status"] == "done"]
     is_own = done["algorithm"] == done["fitted_by"]
     total = done["fit_seconds"].where(is_own, 0.0) + done["predict_seconds"].fillna(0.0)
     shared = done["fitted_by"].mask(is_own, "")
     found = done.assign(total=total, shared=shared).groupby("algorithm").agg(
         tasks=("set", "size"), fit=("fit_seconds", "mean"), predict=("predict_seconds", "mean"),
-        total=("total", "sum"), peak=("peak_bytes", "max"), shared=("shared", "max"),
+        total=("total", "sum"), shared=("shared", "max"),
     )  # fmt: skip
     return found.reindex([name for name in names if name in found.index])
 
@@ -352,10 +351,15 @@ def _warnings(tasks: pd.DataFrame) -> pd.DataFrame:
     return _counted(found, ["algorithm", "warning"])
 
 
-def _chosen(chosen: pd.DataFrame | None) -> pd.DataFrame:
+def _chosen(tasks: pd.DataFrame) -> pd.DataFrame:
     """Count how often searches chose each value of a parameter."""
+    rows = [
+        (algorithm, name, json.dumps(value))
+        for algorithm, text in tasks[["algorithm", "chosen"]].itertuples(index=False)
+        for name, value in json.loads(text or "{}").items()
+    ]
     keys = ["algorithm", "parameter", "value"]
-    return _counted(pd.DataFrame(columns=keys) if chosen is None else chosen, keys)
+    return _counted(pd.DataFrame(rows, columns=keys), keys)
 
 
 def _counted(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

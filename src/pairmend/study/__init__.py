@@ -3,8 +3,7 @@
 from pairmend.study.criteria import CRITERIA, Criterion
 from pairmend.study.definition import Study, load_study
 from pairmend.study.estimators import tuned
-from pairmend.study.plan import Plan, plan_study
-from pairmend.study.run import FailedTasksWarning, check_study, run_study
+from pairmend.study.run import FailedTasksWarning, Plan, check_study, plan_study, run_study
 from pairmend.study.store import StudyRecord, read_study
 
 __all__ = [

@@ -82,41 +82,39 @@ def roc_auc(truth: IntArray, scores: FloatArray, average: str) -> float:
     return float(metrics.roc_auc_score(truth[:, kept], scores[:, kept], average=average))
 
 
-def label_average_precision(truth: IntArray, scores: FloatArray, average: str) -> float:
+row_precision = metrics.label_ranking_average_precision_score
+
+
+def label_precision(truth: IntArray, scores: FloatArray, average: str) -> float:
     """Return the area under the precision-recall curve; macro: of labels that occur."""
     kept = truth.any(axis=0) if average == "macro" else slice(None)
     return float(metrics.average_precision_score(truth[:, kept], scores[:, kept], average=average))
 
 
-def _of_scores(function: Any, title: str, greater: bool = True, **params: str) -> Criterion:
-    return Criterion(function, title, greater, "scores", params)
-
-
 CRITERIA = {name: Criterion(function, LOSS_TITLES[name]) for name, function in LOSSES.items()}
 CRITERIA["subset_accuracy"] = Criterion(metrics.accuracy_score, "subset accuracy", True)
-for _average in ("samples", "micro", "macro"):
-    for _name in ("jaccard", "precision", "recall", "f1"):
-        CRITERIA[f"{_name}_{_average}"] = Criterion(
-            getattr(metrics, f"{_name}_score"),
-            f"{_name.capitalize()} ({_average})",
-            greater_is_better=True,
-            params={"average": _average, "zero_division": 0.0},
-        )
-for _average in ("micro", "macro"):
-    for _name, _title, _function in (
-        ("roc_auc", "ROC AUC", roc_auc),
-        ("average_precision", "average precision", label_average_precision),
-    ):
-        CRITERIA[f"{_name}_{_average}"] = _of_scores(
-            _function, f"{_title} ({_average})", average=_average
-        )
 CRITERIA |= {
-    "one_error": _of_scores(one_error, "one-error", greater=False),
-    "coverage": _of_scores(metrics.coverage_error, "coverage", greater=False),
-    "ranking_loss": _of_scores(metrics.label_ranking_loss, "ranking loss", greater=False),
-    "average_precision": _of_scores(
-        metrics.label_ranking_average_precision_score, "average precision"
-    ),
+    f"{name}_{average}": Criterion(
+        getattr(metrics, f"{name}_score"),
+        f"{name.capitalize()} ({average})",
+        greater_is_better=True,
+        params={"average": average, "zero_division": 0.0},
+    )
+    for average in ("samples", "micro", "macro")
+    for name in ("jaccard", "precision", "recall", "f1")
+}
+CRITERIA |= {
+    name: Criterion(function, title, greater, "scores", {"average": average} if average else None)
+    for name, function, title, greater, average in (
+        ("roc_auc_micro", roc_auc, "ROC AUC (micro)", True, "micro"),
+        ("average_precision_micro", label_precision, "average precision (micro)", True, "micro"),
+        ("roc_auc_macro", roc_auc, "ROC AUC (macro)", True, "macro"),
+        ("average_precision_macro", label_precision, "average precision (macro)", True, "macro"),
+        ("one_error", one_error, "one-error", False, ""),
+        ("coverage", metrics.coverage_error, "coverage", False, ""),
+        ("ranking_loss", metrics.label_ranking_loss, "ranking loss", False, ""),
+        ("average_precision", row_precision, "average precision", True, ""),
+    )
 }
 """Metrics of studies by name.
 

@@ -25,7 +25,9 @@ from pairmend.study.criteria import CRITERIA, Criterion, own_names
 from pairmend.study.objects import build, describe, importable, missing_packages
 from pairmend.study.sources import Source
 
-NUMBERS: dict[str, list[Any]] = {
+SETTINGS: dict[str, list[Any]] = {
+    "name": [str],
+    "title": [str],
     "folds": [Interval(Integral, 2, None, closed="left")],
     "repeats": [Interval(Integral, 1, None, closed="left")],
     "seed": [Interval(Integral, 0, None, closed="left")],
@@ -36,7 +38,13 @@ NUMBERS: dict[str, list[Any]] = {
     "device": [str, None],
     "predictions": [StrOptions(set(STORED_PREDICTIONS))],
 }
-"""What is allowed for parameters of a study beside its parts."""
+ALLOWED = {
+    **SETTINGS,
+    "sets": ["array-like"],
+    "algorithms": [Mapping],
+    "criteria": ["array-like", None],
+}
+"""What is allowed for the parameters of a study."""
 PARTS = {"sets": Source, "algorithms": HasMethods(["fit", "predict"]), "criteria": Criterion}
 """What is allowed in the parts of a study."""
 
@@ -52,7 +60,8 @@ class Study:
         tables as in study files: ``{"catalogue": "yeast", "rows": 500}``,
         ``{"file": "mine.csv", "labels": ["a", "b"]}`` or ``{"function": "package.make"}``.
     algorithms : mapping of str to classifier
-        Unfitted multi-label classifiers of any library that follows scikit-learn. Classifiers of
+        Unfitted multi-label classifiers of any library that follows scikit-learn, or tables as in
+        study files. Classifiers of
         pairmend that differ only in parameters of prediction share a fit. A ``random_state`` that
         is None is set for each fold.
     criteria : iterable of str, or mapping of str to Criterion, default=None
@@ -83,8 +92,8 @@ class Study:
         later: labels and scores, labels, or nothing.
     file : Path, default=None
         The study file that the study was read from. Modules in its folder can be imported.
-    left_out : mapping of str to list of str, default=None
-        Algorithms of the study file that were left out, with the packages that they need and that
+    left_out : mapping of str to list of str
+        Algorithms that were left out, with the packages that they need and that
         are not installed.
 
     Examples
@@ -118,28 +127,41 @@ class Study:
     left_out: Mapping[str, list[str]] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        allowed = {**NUMBERS, "name": [str], "title": [str]}
-        allowed |= {"sets": ["array-like"], "criteria": ["array-like", None]}
-        validate_parameter_constraints(allowed, vars(self), caller_name="Study")
+        validate_parameter_constraints(ALLOWED, vars(self), caller_name="Study")
         sets, criteria = self.sets, tuple(LOSSES) if self.criteria is None else self.criteria
         if not isinstance(sets, Mapping):
             sets = {find_entry(name).name: {} for name in sets}
         if not isinstance(criteria, Mapping):
             criteria = {key: CRITERIA[key] for key in own_names(CRITERIA, criteria, "metric")}
-        sets = {name: Source.of(name, given) for name, given in sets.items()}
-        given = {"sets": sets, "algorithms": dict(self.algorithms), "criteria": dict(criteria)}
-        names: list[tuple[str, Any]] = [("the name", self.name)]
-        for key, part in given.items():
-            if not part:
+        left_out = {**self.left_out}
+        if self.skip_missing:
+            absent = {name: missing_packages(each) for name, each in self.algorithms.items()}
+            left_out |= {name: packages for name, packages in absent.items() if packages}
+        given: dict[str, Any] = {"left_out": left_out}
+        with importable(self.folder):
+            given["sets"] = {
+                name: Source.of(name, each, self.folder or Path()) for name, each in sets.items()
+            }
+            given["criteria"] = {name: _criterion(name, each) for name, each in criteria.items()}
+            given["algorithms"] = {
+                name: build(each, f"algorithms.{name}")
+                for name, each in self.algorithms.items()
+                if name not in left_out
+            }
+        names = [("the name", self.name)]
+        for key, kind in PARTS.items():
+            if not given[key]:
                 raise ValueError(f"a study needs at least one of its {key}")
-            names += [(f"names of {key}", name) for name in part]
-            named = {f"{key}.{name}": each for name, each in part.items()}
-            allowed = {name: [PARTS[key]] for name in named}
-            validate_parameter_constraints(allowed, named, caller_name="Study")
-            object.__setattr__(self, key, part)  # frozen, so in no other way
+            named = {f"{key}.{name}": each for name, each in given[key].items()}
+            validate_parameter_constraints(
+                {place: [kind] for place in named}, named, caller_name="Study"
+            )
+            names += [(f"names of {key}", name) for name in given[key]]
         for what, name in names:  # they are written to files, pages and tables
             if not (isinstance(name, str) and 0 < len(name) <= 100 and name.isprintable()):
                 raise ValueError(f"{what} must be 1 to 100 printable letters, got {name!r}")
+        for key, part in given.items():
+            object.__setattr__(self, key, part)  # frozen, so in no other way
 
     @property
     def folder(self) -> Path | None:
@@ -165,7 +187,7 @@ class Study:
         {'LPW': {'class': 'pairmend.PairwiseClassifier'}}
         """
         return {
-            **{key: getattr(self, key) for key in ("name", "title", *NUMBERS)},
+            **{key: getattr(self, key) for key in SETTINGS},
             "sets": {name: describe(source.table) for name, source in self.sets.items()},
             "algorithms": {name: describe(model) for name, model in self.algorithms.items()},
             "criteria": {name: describe(vars(each)) for name, each in self.criteria.items()},
@@ -250,54 +272,22 @@ def load_study(study: str | Path) -> Study:
             f"{', '.join(SHIPPED_STUDIES)}"
         )
     file: Any = resources.files("pairmend.study") / f"{study}.toml" if shipped else path
+    known = [field.name for field in fields(Study) if field.name not in ("file", "left_out")]
     try:
         plain = {"name": path.stem, **tomllib.loads(file.read_text("utf-8"))}
-        return _parse(plain, None if shipped else path)
+        if unknown := [key for key in plain if key not in known]:
+            raise ValueError(f"unknown key {unknown[0]!r}; a study has {', '.join(known)}")
+        return Study(**plain, file=None if shipped else path)
     except (ValueError, TypeError, ImportError) as error:
         raise ValueError(f"{path}: {error}") from error
 
 
-def _parse(plain: dict[str, Any], file: Path | None) -> Study:
-    """Create a study from the contents of a study file."""
-    known = [field.name for field in fields(Study) if field.name not in ("file", "left_out")]
-    if unknown := [key for key in plain if key not in known]:
-        raise ValueError(f"unknown key {unknown[0]!r}; a study has {', '.join(known)}")
-    if missing := {"sets", "algorithms"} - set(plain):
-        raise ValueError(f"the key {min(missing)!r} is missing")
-    folder = None if file is None else file.absolute().parent
-    sets, criteria, left_out = plain["sets"], plain.get("criteria"), {}
-    if not isinstance(sets, list):
-        tables = _table(sets, "sets")
-        sets = {name: Source.of(name, each, folder or Path()) for name, each in tables.items()}
-    with importable(folder):
-        if not isinstance(criteria, list | None):
-            named = _table(criteria, "criteria")
-            criteria = {name: _criterion(name, each) for name, each in named.items()}
-        described = _table(plain["algorithms"], "algorithms")
-        if plain.get("skip_missing") is True:
-            absent = {name: missing_packages(each) for name, each in described.items()}
-            left_out = {name: packages for name, packages in absent.items() if packages}
-        algorithms = {
-            name: build(each, f"algorithms.{name}")
-            for name, each in described.items()
-            if name not in left_out
-        }
-    parts = {"sets": sets, "criteria": criteria, "algorithms": algorithms, "left_out": left_out}
-    return Study(**{**plain, **parts, "file": file})
-
-
-def _table(value: Any, place: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ValueError(f"{place} must be a table, got {value!r}")
-    return value
-
-
-def _criterion(name: str, plain: Any) -> Criterion:
-    place = f"criteria.{name}"
-    given = dict(_table(plain, place))
+def _criterion(name: str, given: Any) -> Any:
+    """Return the metric of a table, which may change one of `CRITERIA`."""
+    if not isinstance(given, Mapping):
+        return given
     if "function" in given:
         given = {"title": name, **given, "function": {"object": given["function"]}}
     elif name in CRITERIA:
         given = {**vars(CRITERIA[name]), **given}
-    criterion: Criterion = build({"class": "pairmend.study.Criterion", "params": given}, place)
-    return criterion
+    return build({"class": "pairmend.study.Criterion", "params": given}, f"criteria.{name}")

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid
-from sklearn.utils.metaestimators import available_if
 
 from pairmend._utils.classifiers import (
     label_scores,
@@ -92,7 +91,7 @@ class VaryingLabelsClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-        An unfitted multi-label classifier.
+        An unfitted multi-label classifier with probabilities.
 
     Attributes
     ----------
@@ -146,13 +145,8 @@ class VaryingLabelsClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_labels)
         """
-        predicted = np.tile(self.constant_, (count_rows(X), 1))
-        if len(self.varying_):
-            found = np.asarray(self.estimator_.predict(_as_matrix(X)))
-            predicted[:, self.varying_] = found.reshape(len(predicted), -1)
-        return predicted
+        return (self.predict_proba(X) > 0.5).astype(self.constant_.dtype)
 
-    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Predict probabilities of labels, 0 or 1 for labels with one class.
 

@@ -8,13 +8,13 @@ import traceback
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from io import BytesIO
 from itertools import product
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,10 +28,7 @@ from pairmend._utils.typing import IntArray
 from pairmend.model_selection import MultilabelStratifiedKFold
 from pairmend.study.definition import Study
 from pairmend.study.objects import as_text, describe
-from pairmend.study.sources import CachedSet
-
-STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-"""Files of Linux with the peak of memory, and to reset it; see proc(5)."""
+from pairmend.study.sources import Rows
 
 
 class Task(NamedTuple):
@@ -84,7 +81,7 @@ class Outcome:
 
     task: Task
     row: dict[str, Any]
-    values: dict[str, float]
+    values: Mapping[str, float]
     predictions: bytes | None = None
 
     @property
@@ -138,30 +135,37 @@ def folds_of(study: Study, name: str, Y: IntArray) -> IntArray:
     return fold_of
 
 
-def perform(study: Study, batch: Batch, data: CachedSet) -> Iterator[Outcome]:
+def perform(study: Study, batch: Batch, data: Rows) -> Iterator[Outcome]:
     """Fit once, then yield the outcome of each algorithm; failures are outcomes."""
-    (task, *_), seed = batch.tasks, batch.seed
+    (task, *_), n_labels = batch.tasks, data.Y.shape[1]
     tested = data.fold_of[:, task.repeat] == task.fold
     train, test = np.flatnonzero(~tested), np.flatnonzero(tested)
-    first = study.algorithms[task.algorithm]
-    with _measured(study, first, seed) as fit:
-        rows, target = fit.moved(take_rows(data.X, train)), data.Y[train]
+    first, model = study.algorithms[task.algorithm], None
+    needs_scores = any(criterion.needs == "scores" for criterion in study.criteria.values())
+    with _measured(study, first, batch.seed) as fit:
+        rows, target = _moved(study, first, take_rows(data.X, train)), data.Y[train]
         started = time.perf_counter()
-        model = seed_estimator(first, seed).fit(rows, target)
+        model = seed_estimator(first, batch.seed).fit(rows, target)
         fit.seconds = time.perf_counter() - started
         del rows
     for task in batch.tasks:
         values: dict[str, float] = {}
-        with _measured(study, first, seed) as prediction:
+        stored = scores = None
+        with _measured(study, first, batch.seed) as prediction:
             if not fit.error:
                 algorithm = study.algorithms[task.algorithm]
                 if names := getattr(algorithm, "prediction_parameters", ()):
                     model.set_params(**{name: getattr(algorithm, name) for name in names})
-                rows = prediction.moved(take_rows(data.X, test))
+                rows = _moved(study, first, take_rows(data.X, test))
                 started = time.perf_counter()
-                labels = predicted_labels(model, rows, data.Y.shape[1])
+                labels = predicted_labels(model, rows, n_labels)
                 prediction.seconds = time.perf_counter() - started
-                scores = _scores(study, model, rows, data.Y.shape[1])
+                if needs_scores or study.predictions == "scores":
+                    try:
+                        scores = predicted_scores(model, rows, n_labels)
+                    except Exception:  # classifiers can raise anything
+                        if needs_scores:
+                            raise
                 # Metrics are computed from what is stored, so that those computed later are equal.
                 stored = packed(data.Y[test], labels, scores)
                 found = unpacked(stored)
@@ -169,91 +173,62 @@ def perform(study: Study, batch: Batch, data: CachedSet) -> Iterator[Outcome]:
                     name: criterion(found["truth"], found[criterion.needs])
                     for name, criterion in study.criteria.items()
                 }
-                if study.predictions == "labels":
-                    stored = packed(data.Y[test], labels)
+                if study.predictions != "scores":
+                    stored = packed(data.Y[test], labels) if study.predictions == "labels" else None
         chosen = getattr(model, "best_params_", None) if values else None
         row = {
             "fit_seconds": fit.seconds,
             "predict_seconds": prediction.seconds,
-            "peak_bytes": max(fit.peak, prediction.peak) or None,
             "warnings": "\n".join(dict.fromkeys([*fit.warnings, *prediction.warnings])),
             "error": fit.error or prediction.error,
             "traceback": fit.traceback or prediction.traceback,
             "chosen": as_text(describe(chosen)) if isinstance(chosen, dict) else "",
         }
-        kept = stored if values and study.predictions != "none" else None
-        yield _outcome(batch, task, row, values, kept)
+        yield _outcome(batch, task, row, values, stored if values else None)
 
 
 def failures(batch: Batch, error: Exception) -> Iterator[Outcome]:
     """Yield failed outcomes for all tasks of a batch."""
-    row = dict.fromkeys(("fit_seconds", "predict_seconds", "peak_bytes"))
-    row |= {"warnings": "", "chosen": "", **failure_of(error)}
     for task in batch.tasks:
-        yield _outcome(batch, task, row, {})
+        yield _outcome(batch, task, {"warnings": "", "chosen": "", **failure_of(error)})
 
 
 def _outcome(
-    batch: Batch, task: Task, row: Any, values: dict[str, float], kept: bytes | None = None
+    batch: Batch, task: Task, row: dict[str, Any], values: Any = (), stored: bytes | None = None
 ) -> Outcome:
     known = {"status": "failed" if row["error"] else "done", "seed": batch.seed}
-    known |= {"fitted_by": batch.fitted_by, "finished": now(), **task._asdict()}
-    return Outcome(task, {**known, **row}, values, kept)
+    known |= {"fitted_by": batch.fitted_by, "finished": now()}
+    return Outcome(task, {**task._asdict(), **known, **row}, dict(values), stored)
 
 
-def _scores(study: Study, model: Any, rows: Any, n_labels: int) -> Any:
-    """Return scores if a metric needs them, or if they are to be stored and the model has some."""
-    needed = any(criterion.needs == "scores" for criterion in study.criteria.values())
-    if not needed and study.predictions != "scores":
-        return None
-    try:
-        return predicted_scores(model, rows, n_labels)
-    except Exception:  # classifiers can raise anything
-        if needed:
-            raise
-        return None
+def _moved(study: Study, algorithm: Any, rows: Any) -> Any:
+    """Return dense rows as a tensor on the device of the study, if the algorithm takes these."""
+    if not (isinstance(rows, np.ndarray) and _takes_tensors(study, algorithm)):
+        return rows
+    return import_module("torch").asarray(rows, device=study.device)
 
 
-@dataclass
-class _Measured:
-    """What a fit or a prediction took, and how it ended."""
-
-    device: str | None
-    seconds: float | None = None
-    peak: int = 0
-    warnings: tuple[str, ...] = ()
-    error: str = ""
-    traceback: str = ""
-
-    def moved(self, rows: Any) -> Any:
-        """Return dense rows on the device as a tensor of torch; other rows as they are."""
-        if self.device is None or not isinstance(rows, np.ndarray):
-            return rows
-        return import_module("torch").asarray(rows, device=self.device)
+def _takes_tensors(study: Study, algorithm: Any) -> bool:
+    return study.device is not None and get_tags(algorithm).array_api_support
 
 
 @contextmanager
-def _measured(study: Study, algorithm: Any, seed: int) -> Iterator[_Measured]:
+def _measured(study: Study, algorithm: Any, seed: int) -> Iterator[Any]:
     """Measure a block, record its warnings and error, and seed the global random generators."""
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
-    measured = _Measured(study.device)
+    measured = SimpleNamespace(seconds=None, error="", traceback="")
     recorded: list[warnings.WarningMessage] = []
-    with suppress(OSError):  # a later reading then covers the time from here on
-        CLEAR.write_bytes(b"5")
     try:
-        if study.device and not get_tags(algorithm).array_api_support:
-            measured.device = None
         with (
             warnings.catch_warnings(record=True) as recorded,
-            sklearn.config_context(**({"array_api_dispatch": True} if measured.device else {})),
+            sklearn.config_context(array_api_dispatch=_takes_tensors(study, algorithm) or None),
         ):
             warnings.simplefilter("default")
             yield measured
     except (Exception, SystemExit) as error:
         vars(measured).update(failure_of(error))
-    measured.peak = _peak_bytes()
-    measured.warnings = tuple(_storable(f"{w.category.__name__}: {w.message}") for w in recorded)
+    measured.warnings = [_storable(f"{w.category.__name__}: {w.message}") for w in recorded]
 
 
 def now() -> str:
@@ -272,10 +247,3 @@ def failure_of(error: BaseException) -> dict[str, str]:
 def _storable(text: str) -> str:
     """Escape characters that UTF-8 cannot encode, as in names of files that cannot be decoded."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _peak_bytes() -> int:
-    """Return the peak of resident memory since the last reset, 0 where it is not available."""
-    lines = STATUS.read_text(encoding="utf-8").splitlines() if CLEAR.exists() else []
-    peaks = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
-    return int(peaks[0]) * 1024 if peaks else 0

@@ -1,18 +1,24 @@
-"""Estimators and functions as plain data with import paths, and back."""
+"""Estimators and functions as plain data with import paths, and back; versions of their code."""
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
 import json
+import platform
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
 import joblib
+
+PACKAGES = ("pairmend", "numpy", "scipy", "scikit-learn", "joblib", "pandas", "river")
+"""Packages that results of all studies depend on."""
 
 
 @contextmanager
@@ -180,3 +186,26 @@ def public_path(thing: Any) -> str | None:
             if getattr(importlib.import_module(candidate), name, None) is thing:
                 return f"{candidate}.{name}"
     return None
+
+
+def digests(files: Mapping[str, Path]) -> dict[str, str]:
+    """Return the SHA-256 of files; those that are absent are left out."""
+    return {
+        name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for name, path in files.items()
+        if path.is_file()
+    }
+
+
+def versions(algorithms: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Return the versions of Python and of the packages that results depend on."""
+    names = set(PACKAGES)
+    if algorithms:
+        distributions = metadata.packages_distributions()
+        for module in modules_of(describe([*algorithms.values()])):
+            names.update(distributions.get(module.partition(".")[0], ()))
+    found = {"python": platform.python_version()}
+    for name in sorted(names):
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found

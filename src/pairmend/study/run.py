@@ -1,45 +1,40 @@
-"""run_study: stores results task by task; a repeated call runs the missing tasks."""
+"""Planning and running studies: results are stored task by task, and missing tasks are run."""
 
 import json
 import os
 import platform
-import shutil
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pairmend.datasets import MultiLabelData, characteristics
+from pairmend.datasets import characteristics
 from pairmend.published import CHARACTERISTICS
+from pairmend.study import objects, store
+from pairmend.study.criteria import own_names
 from pairmend.study.definition import Study
-from pairmend.study.execution import Batch, Outcome, batches_of, failures, folds_of, now
+from pairmend.study.execution import Batch, Outcome, Task, batches_of, failures, folds_of, now
 from pairmend.study.objects import importable
-from pairmend.study.plan import (
-    Plan,
-    files_of,
-    names_of,
-    plan_study,
-    sha256_of,
-    versions,
-)
-from pairmend.study.sources import Source, data_hash, put_into_cache
-from pairmend.study.store import Store, read_record, read_study, require_extra
+from pairmend.study.sources import Rows, Source, data_hash
+from pairmend.study.store import StudyRecord, read_record, read_study
 from pairmend.study.workers import Job, run_in_processes, run_on_cluster
 
 if TYPE_CHECKING:
     import pandas as pd
 
+WITHOUT_EFFECT = ("name", "title", "alpha", "skip_missing", "time_limit", "repeats", "predictions")
+"""Keys that results do not depend on."""
 CHECKED_ROWS = 100
 """Number of rows of which `check_study` fits one half and predicts the other, and the reverse."""
-MOST_FAILURES = 3
+MOST_FAILED = 3
 """Number of failed folds of a set after which its other folds are not tried."""
-NOT_TRIED = RuntimeError(f"not tried, because {MOST_FAILURES} folds of the set failed")
+NOT_TRIED = RuntimeError(f"not tried, because {MOST_FAILED} folds of the set failed")
 
 
 class FailedTasksWarning(UserWarning):
@@ -60,6 +55,221 @@ class Step(NamedTuple):
     n_tasks: int
     doing: str
     outcome: Outcome | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Remaining work of a study.
+
+    Attributes
+    ----------
+    sets : DataFrame
+        A row for each set: ``name``, ``missing`` (why it cannot be loaded; empty if it can),
+        ``done`` and ``tasks`` (numbers of tasks that are done, and of all), ``fits`` (number of
+        remaining fits), ``prediction_bytes`` (size of the predictions to be stored, before they
+        are compressed; 0 for sets that are not in the catalogue).
+    changes : tuple of str
+        Differences from the study in the folder that make results incomparable.
+    code_changes : tuple of str
+        Code, versions of packages and data files that differ from those of the results in the
+        folder.
+    done : frozenset
+        Tasks that are done and are not computed again.
+
+    Examples
+    --------
+    >>> from pairmend import PairwiseClassifier
+    >>> from pairmend.study import Study, plan_study
+    >>> plan_study(Study(["simplehc"], {"LPW": PairwiseClassifier()}, folds=5)).n_tasks
+    5
+    """
+
+    sets: "pd.DataFrame"
+    changes: tuple[str, ...] = ()
+    code_changes: tuple[str, ...] = ()
+    done: frozenset[Task] = field(default=frozenset(), repr=False)
+
+    @property
+    def n_tasks(self) -> int:
+        """Number of tasks on sets that can be loaded."""
+        return int(self.sets.tasks[self.sets.missing == ""].sum())
+
+    @property
+    def n_done(self) -> int:
+        """Number of these tasks that are done."""
+        return int(self.sets.done[self.sets.missing == ""].sum())
+
+
+def plan_study(
+    study: Study,
+    out: str | Path | None = None,
+    *,
+    data_dir: str | Path | None = None,
+    download: bool = False,
+    rerun: Iterable[str] = (),
+) -> Plan:
+    """Return what a study would do, without running it.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    out : path, default=None
+        Its output folder, which may have results of an earlier run.
+    data_dir : path, default=None
+        Folder with sets of the catalogue; None means that of PAIRMEND_DATA, if it is set.
+    download : bool, default=False
+        Whether sets of the catalogue may be downloaded.
+    rerun : iterable of str, default=()
+        Sets, algorithms and metrics of the study whose results are computed again.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> from pairmend import PairwiseClassifier
+    >>> study = Study(["simplehc", "azotobacter"], {"LPW": PairwiseClassifier()}, folds=5)
+    >>> plan = plan_study(study)
+    >>> plan.sets[["name", "fits", "missing"]]
+             name  fits                   missing
+    0    simplehc     5
+    1  azotobacter     5  no public copy was found
+    """
+    store.require_extra()
+    import pandas as pd
+
+    stored = None if out is None else read_record(Path(out))
+    again, folder = _names_of(study, rerun), Path(data_dir) if data_dir is not None else None
+    done: frozenset[Task] = frozenset()
+    if stored is not None:
+        rows = stored.tasks.loc[stored.tasks.status == "done", list(Task._fields)]
+        tasks = (Task(*row) for row in rows.itertuples(index=False))
+        done = frozenset(task for task in tasks if not again & {task.set, task.algorithm})
+    with importable(study.folder):
+        planned = [_planned(study, name, done, folder, download) for name in study.sets]
+        changes, different = [], []
+        if stored is not None and done:
+            places = {f"sets.{task.set}" for task in done}
+            places |= {f"algorithms.{task.algorithm}" for task in done}
+            changes = _definition_changes(study, stored, places, again)
+            places |= {f"criteria.{name}" for name in study.criteria if name not in again}
+            different = file_changes(stored, files_of(study), places)
+            if any(each["fits"] and not each["missing"] for each in planned):
+                used = stored.runs[stored.runs.run.isin(stored.tasks.run)]  # the others did nothing
+                old = {name: text for found in used.versions for name, text in found.items()}
+                different += _differences(old, objects.versions(study.algorithms), {*old})
+    return Plan(pd.DataFrame(planned), tuple(changes), tuple(different), done)
+
+
+def _names_of(study: Study, names: Iterable[str]) -> set[str]:
+    """Return names of sets, algorithms and metrics as the study has them."""
+    own = (*study.criteria, *study.sets, *study.algorithms)
+    return set(own_names(own, names, "set, algorithm or metric"))
+
+
+def _planned(
+    study: Study, name: str, done: frozenset[Task], data_dir: Path | None, download: bool
+) -> dict[str, Any]:
+    left, n_tasks = list(batches_of(study, name, done)), study.n_tasks // len(study.sets)
+    n_left, source = sum(len(batch.tasks) for batch in left), study.sets[name]
+    entry, missing = source.entry, source.missing(data_dir)
+    if not left or (download and entry is not None and entry.status == "files"):
+        missing = ""
+    n_cells = 0
+    if entry and not missing and study.predictions != "none":
+        n_cells = source.table.get("rows", entry.rows) * entry.labels
+    return {
+        "name": name,
+        "missing": missing,
+        "done": n_tasks - n_left,
+        "tasks": n_tasks,
+        "fits": len(left),
+        # Each row is tested once a repeat; truth and labels take a bit, scores four bytes.
+        "prediction_bytes": round(
+            n_left / study.folds * n_cells * (2 / 8 + 4 * (study.predictions == "scores"))
+        ),
+    }
+
+
+def _definition_changes(
+    study: Study, stored: StudyRecord, places: set[str], again: set[str]
+) -> list[str]:
+    """Return a line for each change that makes new results differ from the stored ones."""
+    # Sets, algorithms and repeats may be added or left out: the seed of each row depends only
+    # on its names. Metrics may be added if they can be computed from predictions.
+    old, new = _texts(stored.definition), _texts(study.definition())
+    kept = stored.tasks.stored[stored.tasks.status == "done"]
+    added = {
+        f"criteria.{name}"
+        for name, criterion in study.criteria.items()
+        if (f"criteria.{name}" not in old or name in again)
+        and kept.isin({criterion.needs, "scores"}).all()
+    }
+    parts = {place for place in old | new if place.startswith(("sets.", "algorithms."))}
+    return _differences(old, new, {*old, *new} - added - (parts - (places & {*old} & {*new})))
+
+
+def _differences(old: dict[str, str], new: dict[str, str], places: set[str]) -> list[str]:
+    return [
+        f"{place} was {old.get(place, 'absent')}, is now {new.get(place, 'absent')}"
+        for place in {**old, **new}
+        if place in places and old.get(place) != new.get(place)
+    ]
+
+
+def _texts(definition: dict[str, Any]) -> dict[str, str]:
+    """Return the parts of a definition as text by place; files by name, as they may be moved."""
+    tables = ("sets", "algorithms", "criteria")
+    found = {
+        key: objects.as_text(definition[key]) for key in {*definition} - {*tables, *WITHOUT_EFFECT}
+    }
+    for key in tables:
+        for name, part in definition[key].items():
+            files = {k: Path(part[k]).name for k in ("file", "xml") if key == "sets" and k in part}
+            found[f"{key}.{name}"] = objects.as_text({**part, **files})
+    return found
+
+
+def file_changes(
+    stored: StudyRecord, files: dict[str, dict[str, str]], places: set[str]
+) -> list[str]:
+    """Return a line for each file of some parts of a study that is not as it was."""
+    return [
+        f"{place}: {name} changed since results were stored"
+        for place in sorted(places & set(stored.files))
+        for name, sha256 in files.get(place, {}).items()
+        if stored.files[place].get(name) != sha256
+    ]
+
+
+def changed_sets(folder: Path) -> list[str]:
+    """Return a line for each set of a results folder whose file is at hand, but has changed."""
+    stored = read_study(folder)
+    files = {
+        f"sets.{name}": objects.digests(Source(table).files())
+        for name, table in stored.definition["sets"].items()
+        if "function" not in table  # no code is imported
+    }
+    return file_changes(stored, files, set(files))
+
+
+def files_of(study: Study) -> dict[str, dict[str, str]]:
+    """Return the SHA-256 of the user's own files that sets, algorithms and metrics depend on.
+
+    For algorithms and metrics these are the files that define their classes and functions, and base
+    classes, as far as they are not in installed packages. What these import is not followed.
+    """
+    found = {f"sets.{name}": objects.digests(each.files()) for name, each in study.sets.items()}
+    parts = {f"algorithms.{name}": each for name, each in study.algorithms.items()}
+    parts |= {f"criteria.{name}": vars(each) for name, each in study.criteria.items()}
+    for place, part in parts.items():
+        files = {
+            name: objects.own_file(name) for name in objects.modules_of(objects.describe(part))
+        }
+        found[place] = objects.digests({name: path for name, path in files.items() if path})
+    return found
 
 
 def run_study(
@@ -134,7 +344,9 @@ def run_study(
     0  simplehc     0     pairs   0.4...
     4  simplehc     1     pairs   0.4...
     """
-    require_extra()
+    store.require_extra()
+    from filelock import FileLock, Timeout
+
     if not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs must be a whole number of at least 1, got {jobs!r}")
     if dask is not None and jobs != 1:
@@ -143,7 +355,7 @@ def run_study(
     with ExitStack() as stack:
         perform: Any = partial(run_in_processes, n_workers=jobs)
         if dask is not None:
-            require_extra("distributed", extra="dask")
+            store.require_extra("distributed", extra="dask")
             if isinstance(dask, str):
                 from distributed import Client
 
@@ -152,18 +364,18 @@ def run_study(
         if out is None:  # Windows does not remove a file that a process still has open
             out = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         folder = Path(out).absolute()  # a classifier may change the working directory
-        _lock(folder, stack)
+        folder.mkdir(parents=True, exist_ok=True)
+        try:  # the system releases the lock when the process ends, also when it is killed
+            stack.enter_context(FileLock(folder / "study.lock", timeout=0))
+        except Timeout:
+            raise BlockingIOError(
+                f"another process runs a study in {folder}. Wait until it has ended, or choose "
+                "another folder."
+            ) from None
         plan = plan_study(study, folder, **sources, rerun=rerun)
         if reason := reason_not_to_run(study, plan, folder, accept_changes):
             raise ValueError(reason)
-        for old in folder.glob(".cache-*"):  # of a run that was killed
-            shutil.rmtree(old, ignore_errors=True)
-        cache = tempfile.TemporaryDirectory(
-            prefix=".cache-", dir=folder, ignore_cleanup_errors=True
-        )
-        run = _Run(study, plan, Path(stack.enter_context(cache)), Store(folder), progress)
-        stack.enter_context(closing(run.store.connection))
-        run.perform(perform, *run.prepare(names_of(study, rerun), **sources))
+        _Run(study, plan, folder, sources, progress).run(perform, _names_of(study, rerun))
         record = read_study(folder)
     failed = record.tasks[record.tasks.status == "failed"]
     if len(failed):
@@ -245,126 +457,90 @@ def reason_not_to_run(study: Study, plan: Plan, out: Path, accept_changes: bool 
     return "" if plan.n_tasks else "all sets are missing, so there is nothing to run"
 
 
-def _lock(folder: Path, stack: ExitStack) -> None:
-    """Make and lock a results folder; raise an error at once if another process has locked it."""
-    from filelock import FileLock, Timeout
-
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        # The system releases the lock when the process ends, also when it is killed.
-        stack.enter_context(FileLock(folder / "study.lock", timeout=0))
-    except Timeout:
-        raise BlockingIOError(
-            f"another process runs a study in {folder}. Wait until it has ended, or choose "
-            "another folder."
-        ) from None
-
-
 @dataclass
 class _Run:
     """A run of a study whose folder is locked."""
 
     study: Study
     plan: Plan
-    cache: Path
-    store: Store
+    folder: Path
+    sources: dict[str, Any]
     progress: Callable[[Step], None] | None
+    n_new: int = 0
+    n_failed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    failed: list[tuple[Batch, Exception]] = field(default_factory=list)
 
-    def show(self, n_new: int, doing: str, outcome: Outcome | None = None) -> None:
+    def show(self, doing: str, outcome: Outcome | None = None) -> None:
         """Show the progress."""
         if self.progress is not None:
-            self.progress(Step(self.plan.n_done + n_new, self.plan.n_tasks, doing, outcome))
+            n_done = self.plan.n_done + self.n_new
+            self.progress(Step(n_done, self.plan.n_tasks, doing, outcome))
 
-    def prepare(
-        self, again: set[str], data_dir: Path | None, download: bool
-    ) -> tuple[int, list[Job], list[Outcome]]:
-        """Read the sets, and store the start of a run; return its number, jobs and failures."""
-        study, stored = self.study, read_record(self.store.path.parent)
-        sha256 = dict(stored.sets[["set", "sha256"]].to_numpy()) if stored else {}
-        with_results = {task.set for task in self.plan.done}
-        facts: list[dict[str, Any]] = []
-        failed: list[Outcome] = []
-        jobs: list[Job] = []
-        available = self.plan.sets[self.plan.sets.missing == ""]
+    def run(self, perform: Any, again: set[str]) -> None:
+        """Perform all jobs, and store the start of the run and each outcome."""
+        study, sets = self.study, self.plan.sets
+        present = {name: study.sets[name] for name in sets.name[sets.missing == ""]}
+        machine = {"system": platform.platform(), "processors": f"{os.cpu_count()}"}
         with importable(study.folder):
-            for name in available.name[available.fits > 0]:
-                self.show(0, f"reading {name}")
-                batches = list(batches_of(study, name, self.plan.done))
-                try:
-                    data = replace(study.sets[name].load(data_dir, download), name=name)
-                    found, fold_of = _facts(study, name, data), folds_of(study, name, data.Y)
-                except Exception as error:  # one broken set must not stop the others
-                    failed += [each for batch in batches for each in failures(batch, error)]
-                    continue
-                if name in with_results and found["sha256"] != sha256[name]:
-                    raise ValueError(
-                        f"the contents of the set {name!r} changed since results were stored in "
-                        f"{self.store.path}. Undo the change, choose another folder (--out), or "
-                        f"compute the set again (--rerun {name})."
-                    )
-                facts.append(found)
-                file = put_into_cache(data, fold_of, self.cache / str(len(facts)))
-                jobs += [Job(batch, file) for batch in batches]
             about = {
                 "started": now(),
-                "versions": json.dumps(versions(study)),
-                "machine": json.dumps(_machine()),
-                "study_file": sha256_of(study.file) if study.file else "",
+                "versions": json.dumps(objects.versions(study.algorithms)),
+                "machine": json.dumps({**machine, "processor": platform.processor()}),
             }
-            files = files_of(study)
-        kept = replace(study, sets={name: study.sets[name] for name in available.name})
-        definition = kept.definition()
-        old: Mapping[str, Any] = {}
-        if stored:  # files of finished sets may be absent
-            old, before = stored.files, stored.definition
-            parts = {key: {**before[key], **definition[key]} for key in ("sets", "algorithms")}
-            definition |= {**parts, "repeats": max(before["repeats"], study.repeats)}
-        files = {key: {**old.get(key, {}), **files.get(key, {})} for key in {**old, **files}}
-        run = self.store.start_run(definition, files, about, facts, again)
-        self.store.add_missing_values(study.criteria)
-        return run, jobs, failed
+            definition = replace(study, sets=present).definition()
+            number = store.start_run(self.folder, definition, files_of(study), about, again)
+        store.add_missing_values(self.folder, study.criteria)
+        # Workers receive the rows of a set with the first batch of it.
+        study = replace(study, sets=dict.fromkeys(study.sets, Source({})))
+        failed = (each for batch, error in self.failed for each in failures(batch, error))
+        with closing(perform(study, self.jobs(), waiting=self.wait)) as outcomes:  # ends workers
+            for outcome in chain(outcomes, failed):
+                store.add(self.folder, outcome, number)
+                self.n_new += 1
+                self.n_failed[outcome.task.set, outcome.task.algorithm] += bool(outcome.error)
+                self.show(_name(outcome.task), outcome)
+        store.end_run(self.folder, number, now())
 
-    def perform(self, perform: Any, run: int, jobs: list[Job], failed: list[Outcome]) -> None:
-        """Perform jobs and store the outcomes, until too many folds of a set have failed."""
-        n_failed: Counter[tuple[str, str]] = Counter()
-        skipped: list[Batch] = []
+    def jobs(self) -> Iterator[Job]:
+        """Read the sets one after the other; leave out tasks of which too many have failed."""
+        study, sets, with_results = self.study, self.plan.sets, {t.set for t in self.plan.done}
+        sha256 = read_study(self.folder).sets.set_index("set").sha256
+        for name in sets.name[(sets.missing == "") & (sets.fits > 0)]:
+            self.show(f"reading {name}")
+            batches = list(batches_of(study, name, self.plan.done))
+            try:
+                with importable(study.folder):
+                    data = replace(study.sets[name].load(**self.sources), name=name)
+                numbers, entry = characteristics(data), study.sets[name].entry
+                facts = {
+                    "set": name,
+                    "title": entry.title if entry else "",
+                    "paper_number": min(entry.paper_numbers, default=None) if entry else None,
+                    "sha256": data_hash(data),
+                    "source": ", ".join(path.name for path in data.source),
+                    "characteristics": json.dumps({k: float(numbers[k]) for k in CHARACTERISTICS}),
+                }
+                rows = Rows.of(data, folds_of(study, name, data.Y))
+                if name in with_results and facts["sha256"] != sha256[name]:
+                    raise ValueError(
+                        f"the contents of the set {name!r} changed since results were stored. Undo "
+                        "the change, choose another folder (--out), or compute the set again "
+                        f"(--rerun {name})."
+                    )
+            except Exception as error:  # one broken set must not stop the others
+                self.failed += [(batch, error) for batch in batches]
+                continue
+            store.add_set(self.folder, facts)
+            for batch in batches:
+                often = {t for t in batch.tasks if self.n_failed[t.set, t.algorithm] >= MOST_FAILED}
+                self.failed.append((batch.without({*batch.tasks} - often), NOT_TRIED))
+                if (rest := batch.without(often)).tasks:
+                    yield Job(rest, rows)
 
-        def hopeful() -> Iterator[Job]:
-            for batch, file in jobs:
-                failing = {t for t in batch.tasks if n_failed[t.set, t.algorithm] >= MOST_FAILURES}
-                skipped.append(batch.without(set(batch.tasks) - failing))
-                if (rest := batch.without(failing)).tasks:
-                    yield Job(rest, file)
-
-        # Workers read sets from the cache, so they are not sent with the study.
-        study = replace(self.study, sets=dict.fromkeys(self.study.sets, Source({})))
-        not_tried = (each for batch in skipped for each in failures(batch, NOT_TRIED))
-        with closing(perform(study, hopeful())) as outcomes:  # ends workers, also by an error
-            for n_new, outcome in enumerate(chain(failed, outcomes, not_tried), 1):
-                self.store.add(outcome, run)
-                task = outcome.task
-                n_failed[task.set, task.algorithm] += bool(outcome.error)
-                self.show(n_new, f"{task.set}, fold {task.fold + 1}, {task.algorithm}", outcome)
-        self.store.end_run(run, now())
+    def wait(self, batch: Batch, seconds: float) -> None:
+        """Show what runs while no task ends."""
+        self.show(f"{_name(batch.tasks[0])} has run for {seconds:.0f} s")
 
 
-def _facts(study: Study, name: str, data: MultiLabelData) -> dict[str, Any]:
-    numbers, entry = characteristics(data), study.sets[name].entry
-    return {
-        "set": name,
-        "title": entry.title if entry else "",
-        "paper_number": entry.paper_numbers[0] if entry and entry.paper_numbers else None,
-        "sha256": data_hash(data),
-        "source": ", ".join(path.name for path in data.source),
-        "characteristics": json.dumps({key: float(numbers[key]) for key in CHARACTERISTICS}),
-    }
-
-
-def _machine() -> dict[str, str]:
-    """Return properties of this machine, without its name."""
-    processor = platform.processor() or platform.machine()
-    return {
-        "system": platform.platform(),
-        "processor": processor,
-        "processors": f"{os.cpu_count()}",
-    }
+def _name(task: Task) -> str:
+    return f"{task.set}, fold {task.fold + 1}, {task.algorithm}"

@@ -1,4 +1,4 @@
-"""Sets of a study, which are tables of study files or data; and the files that workers read."""
+"""Sets of a study, which are tables of study files or data; and the rows that workers receive."""
 
 import hashlib
 import inspect
@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import joblib
 import numpy as np
 from scipy import sparse
 
@@ -94,17 +93,19 @@ class Source:
                 return "no public copy was found"
             return "" if is_available(self.entry.name, data_dir) else "its files are missing"
         try:
-            absent = [str(path) for path in self.files() if not path.is_file()]
+            absent = [str(path) for path in self.files().values() if not path.is_file()]
         except ImportError as error:
             return str(error)
         return f"there is no file {' and no '.join(absent)}" if absent else ""
 
-    def files(self) -> list[Path]:
-        """Return the files of the user's own that the contents of the set depend on."""
+    def files(self) -> dict[str, Path]:
+        """Return the files of the user's own that the contents of the set depend on, by name."""
+        paths = [Path(self.table[key]) for key in ("file", "xml") if key in self.table]
         if "function" in self.table:
-            path = own_file(getattr(find(self.table["function"]), "__module__", ""))
-            return [path] if path else []
-        return [Path(self.table[key]) for key in ("file", "xml") if key in self.table]
+            paths += filter(
+                None, [own_file(getattr(find(self.table["function"]), "__module__", ""))]
+            )
+        return {path.name: path for path in paths}
 
 
 def as_data(given: Any) -> MultiLabelData:
@@ -158,21 +159,14 @@ def data_hash(data: MultiLabelData) -> str:
     return digest.hexdigest()
 
 
-class CachedSet(NamedTuple):
+class Rows(NamedTuple):
     """X (a frame if features are categorical), Y, and the fold of each row in each repeat."""
 
     X: Any
     Y: Any
     fold_of: Any
 
-
-def put_into_cache(data: MultiLabelData, fold_of: Any, path: Path) -> Path:
-    """Write a set for `open_cached_set`, and return its file."""
-    X = data.to_pandas()[0] if data.categories else data.X
-    joblib.dump(CachedSet(X, data.Y, fold_of), path)
-    return path
-
-
-def open_cached_set(path: Path, *, mapped: bool = True) -> CachedSet:
-    """Read a set of the cache; all processes share its arrays if they are mapped into memory."""
-    return joblib.load(path, mmap_mode="r" if mapped else None)
+    @classmethod
+    def of(cls, data: MultiLabelData, fold_of: Any) -> "Rows":
+        """Return the rows of a set."""
+        return cls(data.to_pandas()[0] if data.categories else data.X, data.Y, fold_of)

@@ -5,13 +5,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairmend.study.criteria import CRITERIA, Criterion, own_names
 from pairmend.study.execution import Outcome, Task, unpacked
-from pairmend.study.objects import as_text, describe
+from pairmend.study.objects import describe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,93 +25,120 @@ PROGRAM = 0x706D6E64
 TASK = '"set", repeat, fold, algorithm'
 TABLES = {
     "definition": "plain, files",
-    "runs": "run INTEGER PRIMARY KEY, started, ended, versions, machine, study_file",
+    "runs": "run INTEGER PRIMARY KEY, started, ended, versions, machine",
     "sets": '"set" PRIMARY KEY, title, paper_number, sha256, source, characteristics',
-    "tasks": f"{TASK}, status, seed, fitted_by, fit_seconds, predict_seconds, peak_bytes, "
+    "tasks": f"{TASK}, status, seed, fitted_by, fit_seconds, predict_seconds, "
     f"warnings, error, traceback, finished, chosen, run, PRIMARY KEY ({TASK})",
     "results": f"{TASK}, criterion, value, PRIMARY KEY ({TASK}, criterion)",
     "predictions": f"{TASK}, kind, arrays, PRIMARY KEY ({TASK})",
 }
 """Tables of the file and their columns."""
+UNREADABLE = (
+    sqlite3.DatabaseError, AttributeError, KeyError, TypeError, json.JSONDecodeError,
+)  # fmt: skip
+"""Errors of reading a file that is no study, or a damaged one."""
 
 
-class Store:
-    """Results of a study on disk. Every write is a transaction."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / FILE
-        # Another process that reads must not end the study: wait for its lock for a minute.
-        self.connection = sqlite3.connect(self.path, timeout=60)
-        try:
-            with self._writing() as connection:
-                # A power cut must not lose what was reported as done.
-                connection.execute("PRAGMA synchronous = FULL")
-                connection.execute("PRAGMA trusted_schema = OFF")
-                if _is_empty(connection):
-                    tables = (f"CREATE TABLE {name} ({TABLES[name]});" for name in TABLES)
-                    number = f"PRAGMA user_version = {LAYOUT}; PRAGMA application_id = {PROGRAM};"
-                    connection.executescript(f"BEGIN; {' '.join(tables)} {number} COMMIT;")
-        except BaseException:
-            self.connection.close()
+@contextmanager
+def opened(folder: Path, *, to_write: bool = False) -> Iterator[sqlite3.Connection]:
+    """Begin a transaction in a study's file; errors state the file and what to do."""
+    path = folder / FILE
+    try:
+        # Another process that uses the file must not end the study: wait for its lock. To read,
+        # it is not opened read-only: the next user rolls back what a killed writer left.
+        with closing(sqlite3.connect(path, timeout=60)) as connection, connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            # A power cut must not lose what was reported as done.
+            connection.execute("PRAGMA synchronous = FULL")
+            is_empty, program, layout = (
+                connection.execute(query).fetchone()[0]
+                for query in (
+                    "SELECT count(*) = 0 FROM sqlite_master",
+                    "PRAGMA application_id",
+                    "PRAGMA user_version",
+                )
+            )
+            if is_empty and to_write:
+                tables = (f"CREATE TABLE {name} ({TABLES[name]});" for name in TABLES)
+                number = f"PRAGMA user_version = {LAYOUT}; PRAGMA application_id = {PROGRAM};"
+                connection.executescript(f"BEGIN; {' '.join(tables)} {number} COMMIT;")
+            elif not is_empty and (program, layout) != (PROGRAM, LAYOUT):
+                raise sqlite3.DatabaseError(
+                    f"expected layout {LAYOUT} of program {PROGRAM}, found {layout} of {program}"
+                )
+            connection.execute(f"PRAGMA query_only = {not to_write}")
+            connection.execute("BEGIN IMMEDIATE" if to_write else "BEGIN")
+            yield connection
+    except UNREADABLE as error:
+        if to_write and not isinstance(error, sqlite3.DatabaseError):
             raise
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Begin a transaction; replace SQLite's errors by ones with the path and what to do."""
-        try:
-            with self.connection as connection:
-                yield connection
-        except sqlite3.DatabaseError as error:
+        if to_write and isinstance(error, sqlite3.OperationalError):
             cause = "another program locks it" if "locked" in str(error) else "is the disk full?"
             raise OSError(
-                f"cannot write to {self.path}: {error}. Finished tasks are stored. Remove the "
-                f"cause ({cause}) and run the study again to continue."
+                f"cannot write to {path}: {error}. Finished tasks are stored. Remove the cause "
+                f"({cause}) and run the study again to continue."
             ) from error
+        raise ValueError(
+            f"{path} cannot be read as a study: {error}. Choose another folder, or move it away."
+        ) from error
 
-    def start_run(
-        self,
-        definition: dict[str, Any],
-        files: dict[str, dict[str, str]],
-        run: Mapping[str, Any],
-        sets: Iterable[Mapping[str, Any]],
-        again: Iterable[str],
-    ) -> int:
-        """Store how a run starts, and remove results to be computed again; return its number."""
-        with self._writing() as connection:
-            for name in again:
-                for table in ("tasks", "results", "predictions"):
-                    sql = f'DELETE FROM {table} WHERE "set" = ? OR algorithm = ?'
-                    connection.execute(sql, [name, name])
-                connection.execute("DELETE FROM results WHERE criterion = ?", [name])
-            connection.execute("DELETE FROM definition")
-            _insert(connection, "definition", plain=json.dumps(definition), files=json.dumps(files))
-            for each in sets:
-                _insert(connection, "sets", **each)
-            (number,) = connection.execute("SELECT ifnull(max(run), 0) + 1 FROM runs").fetchone()
-            _insert(connection, "runs", run=number, ended="", **run)
-        return int(number)
 
-    def end_run(self, run: int, ended: str) -> None:
-        """Store that a run has ended."""
-        with self._writing() as connection:
-            connection.execute("UPDATE runs SET ended = ? WHERE run = ?", [ended, run])
+def start_run(
+    folder: Path,
+    definition: dict[str, Any],
+    files: dict[str, dict[str, str]],
+    run: Mapping[str, Any],
+    again: Iterable[str],
+) -> int:
+    """Store how a run starts, and remove results to be computed again; return its number."""
+    with opened(folder, to_write=True) as connection:
+        for texts in connection.execute("SELECT plain, files FROM definition").fetchall():
+            before, old = map(json.loads, texts)  # of which parts may be left out now
+            parts = {key: {**before[key], **definition[key]} for key in ("sets", "algorithms")}
+            repeats = max(before["repeats"], definition["repeats"])
+            definition = {**definition, **parts, "repeats": repeats}
+            files = {key: {**old.get(key, {}), **files.get(key, {})} for key in {**old, **files}}
+        for name in again:
+            for table in ("tasks", "results", "predictions"):
+                sql = f'DELETE FROM {table} WHERE "set" = ? OR algorithm = ?'
+                connection.execute(sql, [name, name])
+            connection.execute("DELETE FROM results WHERE criterion = ?", [name])
+        connection.execute("DELETE FROM definition")
+        _insert(connection, "definition", plain=json.dumps(definition), files=json.dumps(files))
+        (number,) = connection.execute("SELECT ifnull(max(run), 0) + 1 FROM runs").fetchone()
+        _insert(connection, "runs", run=number, ended="", **run)
+    return int(number)
 
-    def add(self, outcome: Outcome, run: int) -> None:
-        """Store the outcome of a task."""
-        with self._writing() as connection:
-            _insert(connection, "tasks", **outcome.row, run=run)
-            task = outcome.task._asdict()
-            if outcome.predictions:
-                kind = "scores" if "scores" in unpacked(outcome.predictions) else "labels"
-                _insert(connection, "predictions", **task, kind=kind, arrays=outcome.predictions)
-            for name, value in outcome.values.items():
-                _insert(connection, "results", **task, criterion=name, value=value)
 
-    def add_missing_values(self, criteria: Mapping[str, Criterion]) -> None:
-        """Compute metrics that tasks lack from their predictions."""
-        with self._writing() as connection:
-            for row in list(missing_values(connection, criteria)):
-                _insert(connection, "results", **row)
+def add_set(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Store the facts of a set that was read."""
+    with opened(folder, to_write=True) as connection:
+        _insert(connection, "sets", **facts)
+
+
+def end_run(folder: Path, run: int, ended: str) -> None:
+    """Store that a run has ended."""
+    with opened(folder, to_write=True) as connection:
+        connection.execute("UPDATE runs SET ended = ? WHERE run = ?", [ended, run])
+
+
+def add(folder: Path, outcome: Outcome, run: int) -> None:
+    """Store the outcome of a task."""
+    with opened(folder, to_write=True) as connection:
+        _insert(connection, "tasks", **outcome.row, run=run)
+        task = outcome.task._asdict()
+        if outcome.predictions:
+            kind = "scores" if "scores" in unpacked(outcome.predictions) else "labels"
+            _insert(connection, "predictions", **task, kind=kind, arrays=outcome.predictions)
+        for name, value in outcome.values.items():
+            _insert(connection, "results", **task, criterion=name, value=value)
+
+
+def add_missing_values(folder: Path, criteria: Mapping[str, Criterion]) -> None:
+    """Compute metrics that tasks lack from their predictions."""
+    with opened(folder, to_write=True) as connection:
+        for row in list(_missing_values(connection, criteria)):
+            _insert(connection, "results", **row)
 
 
 def _insert(connection: sqlite3.Connection, table: str, **row: Any) -> None:
@@ -121,7 +149,7 @@ def _insert(connection: sqlite3.Connection, table: str, **row: Any) -> None:
     )
 
 
-def missing_values(
+def _missing_values(
     connection: sqlite3.Connection, criteria: Mapping[str, Criterion]
 ) -> Iterator[dict[str, Any]]:
     """Yield rows of results of metrics that tasks with stored predictions lack."""
@@ -162,11 +190,11 @@ class StudyRecord:
         Tidy rows: set, repeat, fold, algorithm, criterion, value.
     tasks : DataFrame
         A row for each set, repeat, fold and algorithm that was run: ``status`` ("done" or
-        "failed"), ``seed``, ``fit_seconds``, ``predict_seconds``, ``peak_bytes`` (NaN if not
-        available), ``fitted_by`` (the algorithm whose fit it shares; its own name if
-        none), ``warnings`` (of the classifier, a line each), ``error`` (the last line) and
-        ``traceback``, both empty when done, ``finished`` (ISO time), ``run`` (that of `runs`),
-        ``stored`` (what is stored of the predictions: "scores", "labels", or NaN) and
+        "failed"), ``seed``, ``fit_seconds``, ``predict_seconds``, ``fitted_by`` (the algorithm
+        whose fit it shares; its own name if none), ``warnings`` (of the classifier, a line
+        each), ``error`` (the last line) and ``traceback``, both empty when done, ``finished``
+        (ISO time), ``run`` (that of `runs`), ``chosen`` (parameters that a search chose, as JSON,
+        or empty), ``stored`` (what is stored of the predictions: "scores", "labels", or NaN) and
         ``stored_bytes``.
     sets : DataFrame
         A row for each set that was loaded: ``set``, ``title``, ``paper_number`` (NaN for a set
@@ -175,9 +203,6 @@ class StudyRecord:
     runs : DataFrame
         A row for each run: its number ``run``, ``started``, ``ended`` (empty if it was
         interrupted), and as dicts ``versions`` (of Python and packages) and ``machine``.
-    chosen : DataFrame or None
-        A row for each parameter that a search chose in a task: set, repeat, fold, algorithm,
-        ``parameter``, and ``value`` as JSON.
     files : dict
         For each set, algorithm and metric (such as "sets.yeast") the SHA-256 of the user's own
         files that it was computed with, by name of the file or module.
@@ -205,7 +230,6 @@ class StudyRecord:
     tasks: "pd.DataFrame"
     sets: "pd.DataFrame"
     runs: "pd.DataFrame"
-    chosen: "pd.DataFrame | None" = None
     files: Mapping[str, dict[str, str]] = field(default_factory=dict)
 
     def narrowed(
@@ -300,98 +324,47 @@ def read_record(folder: Path, metrics: Iterable[str] | None = None) -> StudyReco
 
     if not (folder / FILE).exists():
         return None
-    with _reading(folder / FILE) as connection:
-
-        def table(name: str, order: str, columns: str = "*") -> pd.DataFrame:
-            return pd.read_sql_query(f"SELECT {columns} FROM {name} ORDER BY {order}", connection)
-
-        stored = None if _is_empty(connection) else table("definition", "1")
-        if stored is None or stored.empty:
+    with opened(folder) as connection:
+        read = partial(pd.read_sql_query, con=connection)
+        names = read("SELECT name FROM sqlite_master").name
+        stored = read("SELECT plain, files FROM definition") if len(names) else names
+        if stored.empty:
             return None
-        definition, files = (json.loads(stored[name][0]) for name in ("plain", "files"))
-        _check(definition)
-        tasks, results = table("tasks", TASK), table("results", f"{TASK}, criterion")
-        sets, runs = table("sets", "rowid"), table("runs", "run")
-        sizes = f"{TASK}, kind AS stored, length(arrays) AS stored_bytes"
-        stored = table("predictions", TASK, sizes)
+        definition, files = map(json.loads, stored.iloc[0])
+        tables = [definition[name] for name in ("sets", "algorithms", "criteria")]
+        if not all(isinstance(part, dict) for each in tables for part in [each, *each.values()]):
+            raise TypeError("its definition has no tables of sets, algorithms and criteria")
+        results = read(f"SELECT * FROM results ORDER BY {TASK}, criterion")
+        tasks = read(
+            "SELECT tasks.*, kind AS stored, length(arrays) AS stored_bytes "
+            f"FROM tasks LEFT JOIN predictions USING ({TASK}) ORDER BY {TASK}"
+        )
+        sets, runs = (read(f"SELECT * FROM {name} ORDER BY rowid") for name in ("sets", "runs"))
         if metrics is not None:
-            definition, results = _with_metrics(connection, definition, results, metrics)
-        # A column without any value would have the type object.
-        numbers = ["peak_bytes", "fit_seconds", "predict_seconds"]
-        tasks[numbers] = tasks[numbers].astype("float64")
-        sets["paper_number"] = sets["paper_number"].astype("float64")
-        for column in ("versions", "machine"):
-            runs[column] = runs[column].map(json.loads)
-        facts = [json.loads(text) for text in sets.pop("characteristics")]
-        chosen = [
-            (*task, name, as_text(value))
-            for *task, text in tasks[[*Task._fields, "chosen"]].itertuples(index=False)
-            for name, value in json.loads(text or "{}").items()
-        ]
+            known = definition["criteria"]
+            metrics = own_names({**CRITERIA, **known}, metrics, "metric")
+            criteria = {name: CRITERIA[name] for name in metrics if name not in known}
+            added = pd.DataFrame(_missing_values(connection, criteria), columns=results.columns)
+            if criteria and added.empty:
+                raise ValueError(
+                    f"{', '.join(criteria)}: the study has no stored predictions to compute it from"
+                )
+            known |= {name: describe(vars(each)) for name, each in criteria.items()}
+            definition["criteria"] = {name: known[name] for name in metrics}
+            rows = pd.concat([results[results.criterion.isin(metrics)], added])
+            results = rows.sort_values([*Task._fields, "criterion"], ignore_index=True)
+    # A column without any value would have the type object.
+    numbers = ["fit_seconds", "predict_seconds"]
+    tasks[numbers] = tasks[numbers].astype("float64")
+    sets["paper_number"] = sets["paper_number"].astype("float64")
+    for column in ("versions", "machine"):
+        runs[column] = runs[column].map(json.loads)
+    facts = [json.loads(text) for text in sets.pop("characteristics")]
     return StudyRecord(
         definition=definition,
         results=results,
-        tasks=tasks.drop(columns="chosen").merge(stored, "left", on=list(Task._fields)),
+        tasks=tasks,
         sets=sets.join(pd.DataFrame(facts, index=sets.index)),
         runs=runs,
-        chosen=pd.DataFrame(chosen, columns=[*Task._fields, "parameter", "value"]),
         files=files,
     )
-
-
-def _with_metrics(
-    connection: sqlite3.Connection,
-    definition: dict[str, Any],
-    results: "pd.DataFrame",
-    metrics: Iterable[str],
-) -> "tuple[dict[str, Any], pd.DataFrame]":
-    """Return definition and results with some metrics, computed from predictions if need be."""
-    import pandas as pd
-
-    known = definition["criteria"]
-    metrics = own_names({**CRITERIA, **known}, metrics, "metric")
-    criteria = {name: CRITERIA[name] for name in metrics if name not in known}
-    added = pd.DataFrame(missing_values(connection, criteria), columns=results.columns)
-    if criteria and added.empty:
-        raise ValueError(
-            f"{', '.join(criteria)}: the study has no stored predictions to compute it from"
-        )
-    known = {**known, **{name: describe(vars(each)) for name, each in criteria.items()}}
-    rows = pd.concat([results[results.criterion.isin(metrics)], added])
-    order = [*Task._fields, "criterion"]
-    parts = {name: known[name] for name in metrics}
-    return {**definition, "criteria": parts}, rows.sort_values(order, ignore_index=True)
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a study's file for reading, also while another process writes to it."""
-    # Not read-only: a writer that was killed left a journal, which the next reader rolls back.
-    try:
-        with closing(sqlite3.connect(path, timeout=60)) as connection:
-            connection.execute("PRAGMA query_only = ON")
-            connection.execute("PRAGMA trusted_schema = OFF")
-            (program,) = connection.execute("PRAGMA application_id").fetchone()
-            (layout,) = connection.execute("PRAGMA user_version").fetchone()
-            if (program, layout) != (PROGRAM, LAYOUT) and not _is_empty(connection):
-                raise TypeError(
-                    f"expected layout {LAYOUT} of program {PROGRAM}, found {layout} of {program}"
-                )
-            connection.execute("BEGIN")  # all queries see the same state
-            yield connection
-    except (sqlite3.DatabaseError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(
-            f"{path} cannot be read as a study: {error}. Choose another folder, or move it away."
-        ) from error
-
-
-def _is_empty(connection: sqlite3.Connection) -> bool:
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    return int(tables) == 0
-
-
-def _check(definition: Any) -> None:
-    for name in ("sets", "algorithms", "criteria"):
-        table = definition.get(name) if isinstance(definition, dict) else None
-        if not isinstance(table, dict) or not all(isinstance(v, dict) for v in table.values()):
-            raise TypeError(f"its definition has no table {name} of tables")

@@ -16,19 +16,19 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from itertools import islice
-from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
 from pairmend.study.definition import Study
 from pairmend.study.execution import Batch, Outcome, failures, perform
-from pairmend.study.plan import versions
-from pairmend.study.sources import CachedSet, open_cached_set
+from pairmend.study.objects import versions
+from pairmend.study.sources import Rows
 
 ATTEMPTS = 3
 START = """\
@@ -47,34 +47,54 @@ LOST = (
 )
 
 
+Waiting = Callable[[Batch, float], None]
+"""Called while no batch ends, with the one that has run for longest and its seconds."""
+
+
 class Job(NamedTuple):
-    """A batch, and the file of the cache that has its set."""
+    """A batch, and the rows of its set; None for a worker that has them."""
 
     batch: Batch
-    file: Path
+    rows: Rows | None
 
 
 def run_in_processes(
-    study: Study, jobs: Iterable[Job], n_workers: int
+    study: Study, jobs: Iterable[Job], n_workers: int, waiting: Waiting
 ) -> Generator[Outcome, None, None]:
     """Perform batches in worker processes and yield outcomes as they arrive."""
-    pool = _Pool(study)
+    import cloudpickle  # it also pickles classes that scripts and notebooks define
+
+    folder = [] if study.folder is None else [str(study.folder)]
+    setup = pickle.dumps([*folder, *sys.path]) + pickle.dumps(cloudpickle.dumps(study))
+    workers = [_Worker(setup, study.time_limit) for _ in range(n_workers)]
+    idle = [*workers]
+
+    def perform_job(job: Job) -> list[Outcome]:
+        worker = idle.pop()  # there are as many threads as workers
+        try:
+            return worker.perform(job)
+        finally:
+            idle.append(worker)
+
     with ThreadPoolExecutor(n_workers) as executor:
         try:
-            yield from _outcomes(
-                study, jobs, n_workers, lambda job: executor.submit(pool.perform, job)
-            )
+
+            def submit(job: Job) -> Future[Any]:
+                return executor.submit(perform_job, job)
+
+            yield from _outcomes(jobs, n_workers, submit, waiting)
         finally:
-            pool.close()
+            for worker in workers:
+                worker.close()
 
 
 def run_on_cluster(
-    study: Study, jobs: Iterable[Job], client: Any
+    study: Study, jobs: Iterable[Job], client: Any, waiting: Waiting
 ) -> Generator[Outcome, None, None]:
     """Perform batches on a Dask cluster and yield outcomes as they arrive."""
     if study.time_limit is not None:
         raise ValueError("a time limit needs local worker processes: leave out --dask or the limit")
-    here, sets = versions(), dict[Path, Any]()
+    here, sets = versions(), dict[str, Any]()
     if other := {key: there for key, there in client.run(versions).items() if there != here}:
         raise RuntimeError(
             f"results could differ, as Dask workers have other versions: {other}, here {here}"
@@ -83,37 +103,42 @@ def run_on_cluster(
     def submit(job: Job) -> Future[Any]:
         if client.status != "running":
             raise ConnectionError(LOST)
-        if job.file not in sets or sets[job.file].status == "error":
+        name = job.batch.tasks[0].set
+        if name not in sets or sets[name].status == "error":
             sets.clear()
             # As the result of a task, which is repeated if its worker dies.
-            content = open_cached_set(job.file, mapped=False)
-            sets[job.file] = client.submit(CachedSet._make, content, pure=False)
-        return executor.submit(_perform, study, job.batch, sets[job.file])
+            sets[name] = client.submit(Rows._make, job.rows, pure=False)
+        return executor.submit(_perform, study, job.batch, sets[name])
 
     executor = client.get_executor(pure=False)
     try:
         # For each thread one batch that runs, and one that waits.
-        yield from _outcomes(study, jobs, 2 * sum(client.nthreads().values()), submit)
+        yield from _outcomes(jobs, 2 * sum(client.nthreads().values()), submit, waiting)
     finally:
         if client.status == "running":
             executor.shutdown(wait=False)
 
 
 def _outcomes(
-    study: Study, jobs: Iterable[Job], most: int, submit: Callable[[Job], "Future[Any]"]
+    jobs: Iterable[Job], most: int, submit: Callable[[Job], "Future[Any]"], waiting: Waiting
 ) -> Iterator[Outcome]:
     """Submit jobs, at most some at a time, and yield their outcomes."""
     killed: list[Job] = []
     # Dask counts the death of a worker against all its batches: they are tried again, alone.
     for source, most_waiting in ((iter(jobs), most), (iter(killed), 1)):
-        running: dict[Future[Any], Job] = {}
+        running: dict[Future[Any], tuple[Job, float]] = {}
         while True:
-            running |= {submit(job): job for job in islice(source, most_waiting - len(running))}
+            new = islice(source, most_waiting - len(running))
+            running |= {submit(job): (job, time.monotonic()) for job in new}
             if not running:
                 break
             # Windows interrupts no endless wait.
-            for future in wait(running, timeout=1, return_when=FIRST_COMPLETED).done:
-                job = running.pop(future)
+            done = wait(running, timeout=1, return_when=FIRST_COMPLETED).done
+            if not done:
+                oldest, started = next(iter(running.values()))
+                waiting(oldest.batch, time.monotonic() - started)
+            for future in done:
+                job, _ = running.pop(future)
                 try:
                     yield from future.result()
                 except CancelledError as error:
@@ -127,48 +152,48 @@ def _outcomes(
                         yield from failures(job.batch, error)
 
 
-class _Pool:
-    """Worker processes, one for each thread that performs jobs."""
+class _Worker:
+    """A worker process, which is started when it is needed and replaced when it has ended."""
 
-    def __init__(self, study: Study) -> None:
-        import cloudpickle  # it also pickles classes that scripts and notebooks define
-
-        folder = [] if study.folder is None else [str(study.folder)]
-        self.study = study
-        self.setup = pickle.dumps([*folder, *sys.path]) + pickle.dumps(cloudpickle.dumps(study))
-        self.workers: dict[int, _Worker] = {}  # by the thread that sends them jobs
-        self.lock, self.closed = threading.Lock(), False
+    def __init__(self, setup: bytes, time_limit: float | None) -> None:
+        self.setup, self.time_limit = setup, time_limit
+        self.process: Any = None
+        self.set = ""
+        self.lock, self.closed, self.ready, self.late = threading.Lock(), False, False, False
 
     def close(self) -> None:
-        """Kill all workers, and start no others."""
+        """Kill the process, and start no other."""
         with self.lock:
             self.closed = True
-            for worker in self.workers.values():
-                worker.end()
+            if self.process is not None:
+                _end(self.process)
 
     def perform(self, job: Job) -> list[Outcome]:
-        """Perform a job in the worker of this thread, which is started and replaced."""
+        """Perform a job; if the process dies, another one repeats what is left."""
         found: list[Outcome] = []
         batch, n_deaths = job.batch, 0
         while batch.tasks:
-            worker = self._worker()
             try:
-                worker.send(Job(batch, job.file))
+                self._start()
+                name = batch.tasks[0].set
+                self._send(pickle.dumps(Job(batch, None if name == self.set else job.rows)))
+                self.set = name
                 for _ in batch.tasks:
-                    found.append(worker.receive(self.study.time_limit))
+                    found.append(self._receive(self.time_limit))
                     batch = batch.without({found[-1].task})
             except EOFError:
-                code, limit = worker.end(), self.study.time_limit
-                cause = f"exit code {code}" if code >= 0 else signal.strsignal(-code)
-                error: Exception | None = None
                 if self.closed:
                     break
-                if not worker.ready and code > 0:
+                code = _end(self.process)
+                cause = f"exit code {code}" if code >= 0 else signal.strsignal(-code)
+                if not self.ready and code > 0:
                     raise RuntimeError(f"a worker process could not start: {cause}") from None
-                failed = batch._replace(tasks=batch.tasks[:1]) if worker.late else batch
-                n_deaths += not worker.late
-                if worker.late:
-                    error = TimeoutError(f"the time limit of {limit:g} seconds was exceeded")
+                failed, n_deaths = batch, n_deaths + (not self.late)
+                error: Exception | None = None
+                if self.late:
+                    failed = batch._replace(tasks=batch.tasks[:1])
+                    limit = f"{self.time_limit:g} seconds"
+                    error = TimeoutError(f"the time limit of {limit} was exceeded")
                 elif n_deaths == ATTEMPTS:
                     error = RuntimeError(f"the worker process died {ATTEMPTS} times: {cause}")
                 if error:
@@ -176,49 +201,38 @@ class _Pool:
                     batch = batch.without(set(failed.tasks))
         return found
 
-    def _worker(self) -> "_Worker":
+    def _start(self) -> None:
+        """Start a process unless there is one; wait until it is ready, which no limit includes."""
         with self.lock:
             if self.closed:
                 raise EOFError
-            worker = self.workers.get(threading.get_ident())
-            if worker is None or worker.late or worker.process.poll() is not None:
-                worker = self.workers[threading.get_ident()] = _Worker(self.setup)
-            return worker
-
-
-class _Worker:
-    """A worker process and its pipes."""
-
-    def __init__(self, setup: bytes) -> None:
-        # In a process group of its own: it does not receive Ctrl-C, and its children end with it.
-        group: dict[str, Any] = {"process_group": 0}
-        if sys.platform == "win32":
-            group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **group
-        )
-        self.ready = self.late = False
+            if self.process is not None and self.process.poll() is None and not self.late:
+                return
+            # In a process group of its own: it does not receive Ctrl-C, and its children end with
+            # it.
+            group: dict[str, Any] = {"process_group": 0}
+            if sys.platform == "win32":
+                group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **group}
+            self.process = subprocess.Popen([sys.executable, "-c", START], **pipes)
+            self.ready, self.late, self.set = False, False, ""
         # Its children may keep the pipe open when it has ended.
-        threading.Thread(target=self.end, args=(False,), daemon=True).start()
-        self._write(setup)
+        threading.Thread(target=_end, args=(self.process, False), daemon=True).start()
+        self._send(self.setup)
+        self.ready = self._receive(None)
 
-    def _write(self, message: bytes) -> None:
-        with suppress(OSError):  # receive notices that the process is dead
-            self.process.stdin.write(message)  # type: ignore[union-attr]
-            self.process.stdin.flush()  # type: ignore[union-attr]
+    def _send(self, message: bytes) -> None:
+        with suppress(OSError):  # _receive notices that the process is dead
+            self.process.stdin.write(message)
+            self.process.stdin.flush()
 
-    def send(self, job: Job) -> None:
-        """Send a job as soon as the worker has started, which no time limit includes."""
-        self.ready = self.ready or self.receive(None)
-        self._write(pickle.dumps(job))
-
-    def receive(self, time_limit: float | None) -> Any:
+    def _receive(self, time_limit: float | None) -> Any:
         """Return a message; raise an EOFError if the process has ended, as it does if late."""
         timer = threading.Timer(time_limit or 0, self._end_late)
         if time_limit is not None:
             timer.start()
         try:
-            message = pickle.load(self.process.stdout)  # type: ignore[arg-type]
+            message = pickle.load(self.process.stdout)
         except Exception as error:  # an incomplete message can raise anything
             raise EOFError from error
         finally:
@@ -229,21 +243,22 @@ class _Worker:
 
     def _end_late(self) -> None:
         self.late = True
-        self.end()
+        _end(self.process)
 
-    def end(self, at_once: bool = True) -> int:
-        """End the process, at once or when it ends, and its children; return the exit code."""
-        code = None if at_once else self.process.wait()
-        if sys.platform == "win32":
-            # There are no groups of processes to kill; taskkill finds the children by their parent.
-            command = ["taskkill", "/F", "/T", "/PID", str(self.process.pid)]
-            with suppress(OSError):
-                subprocess.run(command, check=False, capture_output=True)
-            self.process.kill()
-        else:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-        return self.process.wait() if code is None else code
+
+def _end(process: "subprocess.Popen[bytes]", at_once: bool = True) -> int:
+    """End a process, at once or when it ends, and its children; return the exit code."""
+    code = None if at_once else process.wait()
+    if sys.platform == "win32":
+        # There are no groups of processes to kill; taskkill finds the children by their parent.
+        command = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
+        with suppress(OSError):
+            subprocess.run(command, check=False, capture_output=True)
+        process.kill()
+    else:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return process.wait() if code is None else code
 
 
 def serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
@@ -264,12 +279,11 @@ def serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
     # One BLAS thread in all workers: the number of threads changes the last digits.
     with threadpool_limits(limits=1):
         send(True)
-        file, data = None, None
+        rows: Any = None
         while True:
-            job = jobs.get()
-            if job.file != file or data is None:
-                file, data = job.file, open_cached_set(job.file)
-            for outcome in perform(study, job.batch, data):
+            batch, new = jobs.get()
+            rows = rows if new is None else new
+            for outcome in perform(study, batch, rows):
                 send(outcome)
 
 
@@ -285,9 +299,9 @@ def _receive(inbox: IO[bytes], jobs: "queue.SimpleQueue[Job]") -> None:
 _ONE_BATCH = threading.Lock()
 
 
-def _perform(study: Study, batch: Batch, data: CachedSet) -> list[Outcome]:
+def _perform(study: Study, batch: Batch, rows: Rows) -> list[Outcome]:
     """Perform a batch on a worker of a cluster."""
     # Global random numbers, warning filters and BLAS threads belong to the process, so a process
     # performs one batch at a time, however many threads its worker has.
     with _ONE_BATCH, threadpool_limits(limits=1):
-        return list(perform(study, batch, data))
+        return list(perform(study, batch, rows))
