@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
@@ -32,7 +32,7 @@ from pairmend._utils.classifiers import (
     new_seed,
     seed_estimator,
 )
-from pairmend._utils.sklearn_private import HasMethods, convert_arrays, fit_context
+from pairmend._utils.sklearn_private import FastParams, HasMethods, convert_arrays, fit_context
 from pairmend._utils.training import (
     Target,
     check_target,
@@ -48,7 +48,7 @@ from pairmend.kernels.pairs import accept, sum_to_one
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
 
-class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
+class MultiLabelClassifier(ClassifierMixin, FastParams, ABC):
     """A classifier of label indicators, or of 1-D classes, that gives each label a score.
 
     None as a parameter may stand for an object with parameters. ``get_params`` lists those of that

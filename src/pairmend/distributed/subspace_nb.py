@@ -18,7 +18,7 @@ from pairmend.frames.kinds import MAX_CATEGORIES
 from pairmend.mended.rows import RowEncoder
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.features import Design, DistinctValues, FeatureStatistics
-from pairmend.naive_bayes.likelihood import GroupedRows, LabelSums, Sums
+from pairmend.naive_bayes.sums import GroupedRows, LabelSums, Sums
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 
 NO_ENCODER = RowEncoder(None, for_base=False, for_distances=False)

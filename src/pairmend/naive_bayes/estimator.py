@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import (
     check_array,
     check_consistent_length,
@@ -31,7 +31,13 @@ from pairmend._utils.arrays import (
 )
 from pairmend._utils.classifiers import check_params
 from pairmend._utils.computing import one_blas_thread
-from pairmend._utils.sklearn_private import Interval, StrOptions, column_numbers, fit_context
+from pairmend._utils.sklearn_private import (
+    FastParams,
+    Interval,
+    StrOptions,
+    column_numbers,
+    fit_context,
+)
 from pairmend._utils.training import (
     check_row_order,
     check_sample_weight,
@@ -41,10 +47,11 @@ from pairmend._utils.training import (
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.frames import FrameEncoder
 from pairmend.naive_bayes.features import Design, DistinctValues, FeatureStatistics
-from pairmend.naive_bayes.likelihood import ScoredRows, Scorer, Sums, Terms
+from pairmend.naive_bayes.likelihood import ScoredRows, Scorer, Terms
+from pairmend.naive_bayes.sums import Sums
 
 
-class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
+class RandomSubspaceNB(ClassifierMixin, FastParams):
     """Naive Bayes classifiers in random subspaces, their probabilities averaged.
 
     Each of the classifiers uses a random subset of the features (Ho, 1998). A numeric feature is
@@ -375,8 +382,8 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         rows = ScoredRows.of(self._design.expand(numbers), self._design)
         probabilities = np.empty((rows.n_rows, len(self.classes_)))
         with one_blas_thread():
-            for tile in rows.tiles(len(self.classes_)):
-                joint = rows.at(tile).scores(self._scorer)
+            for tile in rows.tiles(len(self.classes_), rows.n_rows):
+                joint = rows.scores(self._scorer, tile)
                 probabilities[tile] = softmax(joint, axis=1).mean(axis=0).T
         return probabilities
 

@@ -16,13 +16,13 @@ from pairmend.naive_bayes.estimator import RandomSubspaceNB, positive_rows, read
 from pairmend.naive_bayes.features import Design
 from pairmend.naive_bayes.likelihood import (
     LabelScores,
-    LabelSums,
     ScoredRows,
     Scorer,
     Terms,
     folded_mean_logistic,
     mean_logistic,
 )
+from pairmend.naive_bayes.sums import LabelSums
 from pairmend.pairwise.learners import PairLearner
 
 TERMS = 2**19
@@ -145,10 +145,10 @@ class SubspaceNBPairLearner(PairLearner):
                 continue
             own = np.flatnonzero(~self._separable[label])
             own = own[own != label]
-            mine = rows.at(label_rows.rows[entries])
+            mine = label_rows.rows[entries]
             for part in batches(len(own), self._pairs_at_once):
                 first = np.full(len(own[part]), label)
-                against = self._own_supports(first, own[part], mine, folded=True)
+                against = self._own_supports(first, own[part], rows, mine)
                 out[entries, own[part]] = against.T
         folded = fold(self._constant)
         for label, constant in enumerate(self._is_constant):
@@ -212,28 +212,36 @@ class SubspaceNBPairLearner(PairLearner):
         return self._scorer.at(self._place[first, second], np.where(first < second, 1.0, -1.0))
 
     def _own_supports(
-        self, first: IntArray, second: IntArray, rows: ScoredRows, *, folded: bool = False
+        self, first: IntArray, second: IntArray, rows: ScoredRows, chosen: IntArray | None = None
     ) -> FloatArray:
-        """Return the supports for first labels of pairs with models of their own, (n_pairs, n)."""
+        """Return the supports for first labels of pairs with models of their own, (n_pairs, n).
+
+        Those of chosen rows are folded.
+        """
         scorer = self._scorer_of(first, second)
-        mean = folded_mean_logistic if folded else mean_logistic
-        supports = np.empty((len(first), rows.n_rows))
+        n_rows = rows.n_rows if chosen is None else len(chosen)
+        supports = np.empty((len(first), n_rows))
 
         def fill(tile: slice) -> None:
-            supports[:, tile] = mean(rows.at(tile).scores(scorer))
+            if chosen is None:
+                supports[:, tile] = mean_logistic(rows.scores(scorer, tile))
+            else:
+                supports[:, tile] = folded_mean_logistic(rows.scores(scorer, chosen[tile]))
 
-        in_threads(fill, list(rows.tiles(len(first))), thread_count(self.n_jobs))
+        work = 0.1 * supports.size * self._design.subspace_table.size
+        n_threads = thread_count(self.n_jobs, nanoseconds=work)
+        in_threads(fill, rows.tiles(len(first), n_rows), n_threads)
         return supports
 
     def _label_scores(self, rows: ScoredRows) -> list[LabelScores]:
         """Return the scores of rows under labels, by tiles."""
         n_labels = len(self._separable)
-        tiles = list(rows.tiles(n_labels))
+        tiles = list(rows.tiles(n_labels, rows.n_rows))
         scores: list[Any] = [None] * len(tiles)
 
         def fill(number: int) -> None:
             tile = tiles[number]
-            scores[number] = LabelScores.of(rows.at(tile).scores(self._labels), tile)
+            scores[number] = LabelScores.of(rows.scores(self._labels, tile), tile)
 
         work = 0.1 * rows.n_rows * n_labels * self._design.subspace_table.size
         in_threads(fill, range(len(tiles)), thread_count(self.n_jobs, nanoseconds=work))
