@@ -1,5 +1,7 @@
 """Targets of every classifier: indicators, tags, classes; their row order; what is refused."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -17,13 +19,11 @@ NAMES = np.array(["people", "sand", "sea", "sun"])  # sorted, as the labels of t
 X, Y = rows()
 TAGS = [[str(name) for name in NAMES[row == 1]] for row in Y]
 FORMS = {
-    "tuples": [tuple(tags) for tags in TAGS],
     "sets": [set(tags) for tags in TAGS],
-    "repeated": [tags * 2 for tags in TAGS],
+    "repeated": [tuple(tags * 2) for tags in TAGS],
     "split": pd.Series([";".join(tags) for tags in TAGS]).str.split(";"),
-    "series of arrays": pd.Series([np.array(tags, dtype=object) for tags in TAGS]),
+    "arrays": pd.Series([np.array(tags, dtype=object) for tags in TAGS]).to_numpy(),
     "polars": pl.Series(TAGS),
-    "objects": pd.Series(TAGS).to_numpy(),
     "numbers": [set(np.flatnonzero(row).tolist()) for row in Y],
     "nullable": pd.DataFrame(Y).astype("Int64"),
 }
@@ -93,8 +93,6 @@ NO_INDICATOR = "must hold 0 and 1 only, but row ., column . is "
     ("y", "message"),
     [
         (Y + 1, NO_INDICATOR + "2.*pass a 1-D y"),
-        (np.where(Y == 1, 0.5, Y), NO_INDICATOR + "0.5"),
-        (Y.astype(str), NO_INDICATOR + "'[01]'"),
         (sparse.csr_array(Y * 3), NO_INDICATOR + "3"),
         (np.where(Y, "yes", "no"), NO_INDICATOR + r"'(yes|no)'.*\(y == 'yes'\).astype\(int\)"),
         (pd.DataFrame(Y).astype("Int64").mask(Y == 1), NO_INDICATOR + "<NA>"),
@@ -111,11 +109,10 @@ NO_INDICATOR = "must hold 0 and 1 only, but row ., column . is "
         (pd.Series([*TAGS[:-1], None]), "row 59 is None. Pass a list"),
         ([*TAGS[:-1], ["sea", 3]], "row 59 is .*3.*Pass a list of strings"),
         ([[1], [1, 2]] * 30, "lists of numbers, of different lengths.*pass sets"),
-        ([[""] for _ in TAGS[:-1]] + [set()], "no row has a tag"),
+        ([set() for _ in TAGS], "no row has a tag"),
         ([{"sea"}, {1}] * 30, "tags of several types"),
         (pd.Series(["a", "b", None] * 20), "missing in 20 row.*, first in row 2.*Leave these rows"),
         (pd.Series(["a", "b"] * 29 + ["a", pd.NA]), "missing in 1 row.*, first in row 59"),
-        ([1, 2, None] * 20, "missing in 20 row.*, first in row 2"),
         (pd.Series(["a", "b", 3] * 20), "texts and other values"),
         (TAGS[:-1], "inconsistent numbers of samples"),
     ],
@@ -152,7 +149,6 @@ def test_a_target_or_weights_in_another_order_are_an_error(name):
 @pytest.mark.parametrize(
     ("first", "second", "is_refused"),
     [
-        ([2, 0, 1], [0, 1, 2], True),
         (["a", "b", 1], [1, "b", "a"], True),
         ([("a", 1), ("a", 2), ("a", 3)], [("a", 2), ("a", 1), ("a", 3)], True),
         ([0, 0, 1], [0, 1, 0], True),
@@ -164,9 +160,7 @@ def test_a_target_or_weights_in_another_order_are_an_error(name):
 def test_which_indices_count_as_another_order(first, second, is_refused):
     X = pd.DataFrame({"size": [0.0, 1.0, 2.0]}, pd.Index(first))
     y = pd.Series([0, 1, 1], pd.Index(second))
-    if is_refused:
-        with pytest.raises(ValueError, match=r"y.loc\[X.index\]"):
-            ScaledLogisticRegression().fit(X, y)
-    else:
+    refused = pytest.raises(ValueError, match=r"y.loc\[X.index\]")
+    with refused if is_refused else nullcontext():
         ScaledLogisticRegression().fit(X, y)
     ScaledLogisticRegression().fit(X, y.tolist())  # by position

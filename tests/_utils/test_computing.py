@@ -34,11 +34,11 @@ def test_chunks_and_blocks_cover_everything_within_the_budget(n_labels, n_rows, 
     with config_context(working_memory=memory):
         chunks = list(row_chunks(n_rows, row_size))
         blocks = list(pair_blocks(n_labels, n_rows))
-    assert [row for c in chunks for row in range(c.start, c.stop)] == list(range(n_rows))
+    assert [row for c in chunks for row in range(n_rows)[c]] == list(range(n_rows))
+    assert [label for b in blocks for label in range(n_labels)[b]] == list(range(n_labels - 1))
     for chunk in chunks:
         size = chunk.stop - chunk.start
         assert size == 1 or size * row_size * FLOAT_BYTES <= memory * MIB / 2
-    assert [label for b in blocks for label in range(b.start, b.stop)] == list(range(n_labels - 1))
     for block in blocks:
         pairs = pairs_of(block, n_labels)
         cells = (pairs.stop - pairs.start) * n_rows * BLOCK_ARRAYS

@@ -109,13 +109,6 @@ def test_equals_one_for_each_label(name):
         np.testing.assert_allclose(proba, alone, rtol=0, atol=tolerance)
 
 
-def test_steps_up_to_the_first_that_may_use_the_target_are_shared():
-    base = make_pipeline(StandardScaler(), SelectKBest(k=2), LogisticRegression())
-    first, second, _ = BinaryRelevance(base).fit(X, Y).models_
-    assert first[0] is second[0]
-    assert first[1].get_support().tolist() != second[1].get_support().tolist()
-
-
 @pytest.mark.parametrize(
     ("base", "name"),
     [
@@ -131,7 +124,13 @@ def test_sample_weights_reach_the_same_steps(base, name):
     np.testing.assert_allclose(proba_of(found, X), proba_of(expected, X), rtol=0, atol=1e-11)
 
 
-def test_a_subclass_with_its_own_fit_is_fitted_by_it():
+def test_what_is_not_shared():
+    """Steps from the first that may use the target on, and a subclass with its own fit."""
+    base = make_pipeline(StandardScaler(), SelectKBest(k=2), LogisticRegression())
+    first, second, _ = BinaryRelevance(base).fit(X, Y).models_
+    assert first[0] is second[0]
+    assert first[1].get_support().tolist() != second[1].get_support().tolist()
+
     class Halved(ScaledLogisticRegression):
         def fit(self, X, y, sample_weight=None):
             return super().fit(X / 2, y, sample_weight)

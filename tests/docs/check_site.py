@@ -23,13 +23,6 @@ PAGES = sorted(
     for path in SITE.rglob("*.html")
     if "_static" not in path.parts  # templates of the theme
 )
-# A page of each kind, for checks that need not run on all.
-MAIN = [
-    "index.html", "start.html", "tables.html", "method.html", "results.html", "reference.html",
-    "auto_examples/index.html", "auto_examples/first_steps/plot_metric.html",
-    "generated/index.html", "generated/objects/pairmend.MendedClassifier.html",
-    "generated/reports.html", "changelog.html", "contributing.html", "security.html",
-]  # fmt: skip
 LOADED = {"img": "src", "script": "src", "link": "href", "iframe": "src", "source": "src"}
 
 
@@ -80,7 +73,8 @@ def problem(page, link):
 
 
 def test_the_site_was_built():
-    assert set(MAIN) <= set(PAGES), f"run make docs first: no site in {SITE}"
+    main = {"index.html", "auto_examples/index.html", "generated/reports.html", "changelog.html"}
+    assert main <= set(PAGES), f"run make docs first: no site in {SITE}"
     assert len([page for page in PAGES if page.startswith("generated/objects/")]) > 50
 
 
@@ -154,47 +148,6 @@ def test_every_page_opens_without_errors_and_fits_a_narrow_screen(browser, addre
         if (wider := chromium.spill(browser)) > 0:
             found.append((page, f"{wider} px wider than 420 px"))
     assert found == []
-
-
-COLOURS = """
-const shown = (element) => {
-  for (; element; element = element.parentElement) {
-    const colour = getComputedStyle(element).backgroundColor;
-    if (!/, 0\\)$/.test(colour)) return colour;
-  }
-  return 'rgb(255, 255, 255)';
-};
-const text = document.querySelector('article p, article li');
-return [getComputedStyle(text).color, shown(text)];
-"""
-
-
-@chromium.needed
-@pytest.mark.parametrize("page", MAIN)
-def test_text_can_be_read_in_light_and_dark_mode(browser, address, page):
-    backgrounds = []
-    for scheme in ("light", "dark"):
-        chromium.emulate(browser, scheme, 1400)
-        browser.get(f"{address}/{page}")
-        text, background = browser.execute_script(COLOURS)
-        assert chromium.contrast(text, background) > 4.5
-        backgrounds.append(background)
-    assert backgrounds[0] != backgrounds[1]
-
-
-@chromium.needed
-def test_search_finds_thresholds(browser, address):
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    chromium.emulate(browser, "light", 1400)
-    browser.get(f"{address}/search.html?q=threshold")
-    found = WebDriverWait(browser, 60).until(
-        lambda driver: driver.find_elements(By.CSS_SELECTOR, "#search-results li a")
-    )
-    links = " ".join(link.get_attribute("href") for link in found)
-    assert "thresholds" in links
-    assert errors(browser) == []
 
 
 @chromium.needed

@@ -113,7 +113,7 @@ def test_beta_reference_of_classes_equals_the_integral(supports):
     assert found.sum() == pytest.approx(1, abs=1e-14)
 
 
-@pytest.mark.parametrize("n_classes", [3, 10, 30, 100, 200])
+@pytest.mark.parametrize("n_classes", [3, 30, 200])
 def test_many_classes(n_classes, rng):
     supports = rng.dirichlet(np.ones(n_classes))
     drawn = rng.beta(n_classes * supports, n_classes * (1 - supports), size=(40000, n_classes))

@@ -17,7 +17,6 @@ from sklearn.svm import LinearSVC
 from pairmend import CalibratedLabelRanking, PairwiseClassifier
 from pairmend import ThresholdedClassifier as Thresholded
 from pairmend.baselines import BinaryRelevance
-from pairmend.model_selection import MultilabelStratifiedKFold
 from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold, NeverEmpty
 
 
@@ -69,14 +68,6 @@ def test_multilabel_classifiers_of_all_kinds(small_set, estimator):
     for method in ("predict_proba", "decision_function"):
         assert hasattr(clf, method) == hasattr(estimator, method)
     assert clf.fit(X, Y[:, :1]).predict(X).shape == (80, 1)
-
-
-def test_splits_in_all_forms(small_set):
-    X, Y = small_set
-    base, folds = MultiOutputClassifier(GaussianNB()), MultilabelStratifiedKFold(5, random_state=1)
-    seeded = Thresholded(base, random_state=1).fit(X, Y).threshold_.threshold_
-    for cv in (folds, list(folds.split(X, Y)), iter(list(folds.split(X, Y)))):
-        assert Thresholded(base, cv=cv).fit(X, Y).threshold_.threshold_ == seeded
 
 
 def test_sample_weights_reach_the_classifier_and_the_threshold(rng):
