@@ -42,7 +42,9 @@ def splits(form):
 def test_splits_of_cv_are_row_numbers_or_masks(name, form):
     X, y = data_for(name)
     expected, found = (
-        made(name, cv=iter(splits(own)), estimator=BinaryRelevance(GaussianNB())).fit(X, y).predict(X)
+        made(name, cv=iter(splits(own)), estimator=BinaryRelevance(GaussianNB()))
+        .fit(X, y)
+        .predict(X)
         for own in (np.flatnonzero, form)
     )
     np.testing.assert_array_equal(found, expected)

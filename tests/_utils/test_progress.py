@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.parallel import delayed
 
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier, ThresholdedClassifier
-from pairmend._utils.progress import MAX_MESSAGES, collect, iterate_calls, messages_to, report
+from pairmend._utils.progress import MAX_MESSAGES, messages_to, report, run_calls
 from pairmend.baselines import BinaryRelevance
 from public_classifiers import CLASSIFIERS, data_for, made, rows
 
@@ -51,10 +51,12 @@ def test_messages_are_printed_if_verbose_or_go_to_a_listener(owner, message, pri
     assert capsys.readouterr() == ("[Owner] after its block\n", "")
 
 
-@pytest.mark.parametrize("n", [0, 1, MAX_MESSAGES, 12345])
+@pytest.mark.parametrize("n", [0, 1, MAX_MESSAGES, 1234])
 def test_the_number_of_messages_about_results_is_bounded(n):
-    results = []
-    messages = heard(lambda: results.extend(collect(Owner(), iter(range(n)), n, "pair", "trained")))
+    results, calls = [], (delayed(abs)(-k) for k in range(n))
+    messages = heard(
+        lambda: results.extend(run_calls(Owner(), calls, n, "pair", "trained", n_jobs=1))
+    )
     assert results == list(range(n))
     assert len(messages) == min(n, MAX_MESSAGES)
     assert messages[-1:] == [f"[Owner] (pair {n} of {n}) trained"] * bool(n)
@@ -64,7 +66,7 @@ def test_a_result_is_computed_when_the_one_before_is_reported():
     events = []
     calls = (delayed(events.append)(f"computed {k}") for k in (1, 2))
     with messages_to(lambda message: events.append(message.split(")")[0])):
-        collect(Owner(), iterate_calls(calls, n_jobs=1), 2, "chain", "trained")
+        run_calls(Owner(), calls, 2, "chain", "trained", n_jobs=1)
     assert events == ["computed 1", "[Owner] (chain 1 of 2", "computed 2", "[Owner] (chain 2 of 2"]
 
 

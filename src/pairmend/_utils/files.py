@@ -38,22 +38,19 @@ def replaced(path: str | Path) -> Iterator[Path]:
 
 def replace_file(source: Path, target: Path) -> None:
     """Rename a file to the name of another, which it replaces."""
-    for seconds in WAITS:
+    for seconds in (*WAITS, None):
         try:
             os.replace(source, target)
-        except PermissionError:
-            time.sleep(seconds)
-        else:
             return
-    try:
-        os.replace(source, target)
-    except PermissionError as error:
-        if not WAITS:
-            raise
-        raise PermissionError(
-            f"cannot write {target}: {error.strerror}. If another program has the file open, "
-            "close it there and try again."
-        ) from error
+        except PermissionError as error:
+            if seconds is None and WAITS:
+                raise PermissionError(
+                    f"cannot write {target}: {error.strerror}. If another program has the file "
+                    "open, close it there and try again."
+                ) from error
+            if seconds is None:
+                raise
+            time.sleep(seconds)
 
 
 @contextmanager

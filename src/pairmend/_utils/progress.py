@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 from sklearn.utils.parallel import Parallel
 
 MAX_MESSAGES = 100
 """Largest number of messages about the items of one step, such as the pairs of labels."""
 
-T = TypeVar("T")
 Listener = Callable[[str], None]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
@@ -29,13 +28,6 @@ def messages_to(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def is_reported(owner: Any) -> bool:
-    """Return whether messages of a classifier are printed or passed to a listener."""
-    if owner is None:
-        return False
-    return _listener.get() is not None or bool(getattr(owner, "verbose", False))
-
-
 def report(owner: Any, message: str | Callable[[], str]) -> None:
     """Report the progress of a classifier, as one line; None as the classifier reports nothing.
 
@@ -44,9 +36,9 @@ def report(owner: Any, message: str | Callable[[], str]) -> None:
     Printed as scikit-learn does: joblib prints whole loops only, and logging prints nothing unless
     it is configured.
     """
-    if not is_reported(owner):
-        return
     listener = _listener.get()
+    if owner is None or not (listener or getattr(owner, "verbose", False)):
+        return
     text = message if isinstance(message, str) else message()
     line = f"[{type(owner).__name__}] {' '.join(text.split())}"
     if listener is None:
@@ -55,29 +47,22 @@ def report(owner: Any, message: str | Callable[[], str]) -> None:
         listener(line)
 
 
-def collect(owner: Any, results: Iterable[T], n_results: int, unit: str, doing: str) -> list[T]:
-    """Return results as a list and report their number, with the seconds since the start.
-
-    `results` may be computed while they are iterated over. Of more than MAX_MESSAGES, some numbers
-    are left out.
-    """
-    start = perf_counter()
-    collected = []
-    for number, result in enumerate(results, start=1):
-        collected.append(result)
-        if number * MAX_MESSAGES // n_results > (number - 1) * MAX_MESSAGES // n_results:
-            seconds = perf_counter() - start
-            report(owner, f"({unit} {number} of {n_results}) {doing}, {seconds:.1f} s")
-    return collected
-
-
 def run_calls(
     owner: Any, calls: Iterable[Any], n_calls: int, unit: str, doing: str, *, n_jobs: int | None
 ) -> list[Any]:
-    """Return the results of delayed calls, and report their number for `owner`."""
-    if not is_reported(owner):
-        return list(Parallel(n_jobs=n_jobs)(calls))
-    return collect(owner, iterate_calls(calls, n_jobs=n_jobs), n_calls, unit, doing)
+    """Return the results of delayed calls, and report their number and the seconds since the start.
+
+    Of more than MAX_MESSAGES, some numbers are left out.
+    """
+    start = perf_counter()
+    results = []
+    for number, result in enumerate(iterate_calls(calls, n_jobs=n_jobs), start=1):
+        results.append(result)
+        now, before = (n * MAX_MESSAGES // max(1, n_calls) for n in (number, number - 1))
+        if now > before:
+            seconds = perf_counter() - start
+            report(owner, f"({unit} {number} of {n_calls}) {doing}, {seconds:.1f} s")
+    return results
 
 
 def iterate_calls(calls: Iterable[Any], **options: Any) -> Iterator[Any]:
