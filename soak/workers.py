@@ -96,11 +96,8 @@ def check_case(campaign: str, kind: str, seed: int) -> None:
 
 
 def _module(campaign: str) -> ModuleType:
-    """Import a campaign: a module of this package, or one that a test wrote."""
-    try:
-        return importlib.import_module(f"soak.{campaign}")
-    except ModuleNotFoundError:
-        return importlib.import_module(campaign)
+    """Import a campaign."""
+    return importlib.import_module(f"soak.{campaign}")
 
 
 def main() -> None:

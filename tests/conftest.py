@@ -8,6 +8,8 @@ import pytest
 from hypothesis import settings
 from sklearn.datasets import make_multilabel_classification
 
+import chromium
+
 settings.register_profile("pairmend", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("pairmend")
 
@@ -46,6 +48,14 @@ def small_set() -> tuple[np.ndarray, np.ndarray]:
     X, Y = make_multilabel_classification(80, n_features=6, n_classes=4, n_labels=2, random_state=3)
     X.flags.writeable = Y.flags.writeable = False
     return X, Y
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """A headless Chromium; tests that use it are marked as `chromium.needed`."""
+    driver = chromium.start(tmp_path_factory.mktemp("profile"))
+    yield driver
+    driver.quit()
 
 
 @pytest.fixture

@@ -119,13 +119,6 @@ def address():
     server.server_close()
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    driver = chromium.start(tmp_path_factory.mktemp("profile"))
-    yield driver
-    driver.quit()
-
-
 def errors(browser):
     """Return the errors in the console."""
     return [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]

@@ -14,13 +14,6 @@ LONG = "anextraordinarilylongnameofalabelwithoutanyspaces" * 2
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    driver = chromium.start(tmp_path_factory.mktemp("profile"))
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture(scope="module")
 def pages(tmp_path_factory):
     """A page of many rows, and a document with two outputs of a notebook."""
     rng = np.random.RandomState(0)

@@ -39,52 +39,36 @@ def confusion_by_loop(Y, p_decide, weights):
     return out
 
 
-def weights_by_loop(points, row, beta, masses):
-    squared = [((p - points[row]) ** 2).sum() for p in points]
-    nearest = min(s for k, s in enumerate(squared) if k != row)
-    near = np.array([0 if k == row else np.exp(-beta * (s - nearest)) for k, s in
-                     enumerate(squared)])  # fmt: skip
-    # The largest weight times mass, masses capped at 1, is scaled to 1.
-    return near / max(n * min(mass, 1) for n, mass in zip(near, masses, strict=True))
-
-
 def sums_of_rows(points, rows, table, beta, n_doublings=0):
     """Return sums around rows if each row is a point of its own."""
     return sums_around(points[rows], rows, table[rows], points, table, beta, n_doublings)
 
 
-@given(st.integers(0, 100), st.floats(0.01, 30), st.sampled_from([1e-6, 0.1, 1.0, 5.0]))
-def test_confusion_matrices_around_rows_equal_a_loop(seed, beta, light):
-    points, Y, p_decide, weights = problem(seed)
-    weights = weights + 0.2
-    points[5] = points[3] + 1e-3  # a light neighbour of a query row does not set the scale
-    weights[5] *= light
-    rows = np.array([3, 0, 11])
-    table = tabulate(Y, p_decide, weights)
-    for doubling, sums in enumerate(sums_of_rows(points, rows, table, beta, 2)):
-        for row, found in zip(rows, confusion_from_sums(sums), strict=True):
-            near = weights_by_loop(points, row, beta * 2**doubling, weights) * weights
-            expected = confusion_by_loop(Y, p_decide, near)
-            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
-
-
-@given(st.integers(0, 100), st.floats(0.01, 30), st.booleans())
-def test_rows_represented_by_points_equal_a_loop(seed, beta, weighted):
+@given(
+    st.integers(0, 100), st.floats(0.01, 30), st.sampled_from([1e-6, 0.1, 1.0, 5.0]), st.booleans()
+)
+def test_rows_represented_by_points_equal_a_loop(seed, beta, light, own_points):
     """Each row has the weight of the point that represents it, and is left out of its sums."""
     points, Y, p_decide, weights = problem(seed)
-    weights = weights + 0.9 if weighted else np.ones(12)  # at least one row at each point
-    queries = np.random.RandomState(seed).randn(12, 2)
     own = np.array([0, 0, 0, 1, 1, 2, 3, 3, 3, 3, 4, 4])
+    queries, weights = np.random.RandomState(seed).randn(12, 2), weights + 0.9
+    if own_points:  # the light neighbour of a row does not set the scale
+        own, queries = np.arange(12), points
+        points[5], weights[5] = points[3] + 1e-3, light
+    masses = np.bincount(own, weights)
     summands = tabulate(Y, p_decide, weights)
-    table = np.array([summands[own == k].sum(axis=0) for k in range(5)])
-    found = sums_around(queries, own, summands, points[:5], table, beta, 1)
+    table = np.array([summands[own == k].sum(axis=0) for k in range(len(masses))])
+    points = points[: len(masses)]
+    found = sums_around(queries, own, summands, points, table, beta, 1)
     for doubling, sums in enumerate(found):
         for row, confusion in enumerate(confusion_from_sums(sums)):
             rest = np.delete(np.arange(12), row)
             used = np.unique(own[rest])
-            squared = ((points[:5] - queries[row]) ** 2).sum(axis=1)
-            near = np.exp(-beta * 2**doubling * (squared - squared[used].min()))[own[rest]]
-            expected = confusion_by_loop(Y[rest], p_decide[rest], near * weights[rest])
+            squared = ((points - queries[row]) ** 2).sum(axis=1)
+            near = np.exp(-beta * 2**doubling * (squared - squared[used].min()))
+            # The largest weight times mass, masses capped at 1, is scaled to 1.
+            near /= (near * np.minimum(masses, 1))[used].max()
+            expected = confusion_by_loop(Y[rest], p_decide[rest], near[own[rest]] * weights[rest])
             np.testing.assert_allclose(confusion, expected, rtol=1e-6, atol=1e-8)
 
 

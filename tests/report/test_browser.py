@@ -8,13 +8,6 @@ from chromium import SHOWN, show, spill
 pytestmark = chromium.needed
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    driver = chromium.start(tmp_path_factory.mktemp("profile"))
-    yield driver
-    driver.quit()
-
-
 @pytest.fixture(params=["paper", "hostile names"])
 def opened(browser, page_of, request):
     """The browser with a freshly opened page and all its folds open."""
