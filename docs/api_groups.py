@@ -89,8 +89,7 @@ GROUPS: dict[str, dict[str, list[str]]] = {
             "catalogue",
         ],
         "Generated data": [
-            "make_hypercubes",
-            "make_hyperspheres",
+            "make_shapes",
         ],
         "Files": [
             "load_file",

@@ -19,8 +19,8 @@ TESTS = Path(__file__).parent
 STUDY = """
 folds = 6
 [sets]
-one = { function = "pairmend.datasets.make_hypercubes", params = { n_samples = 60 } }
-two = { function = "pairmend.datasets.make_hyperspheres", params = { n_samples = 90 } }
+one = { function = "pairmend.datasets.make_shapes", params = { n_samples = 60 } }
+two = { function = "pairmend.datasets.make_shapes", params = { shape = "sphere", n_samples = 90 } }
 [algorithms.slow]
 class = "odd_classifiers.Frequent"
 params = { seconds = 0.05 }

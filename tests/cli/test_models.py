@@ -16,7 +16,7 @@ from sklearn.metrics import f1_score, hamming_loss, precision_score, recall_scor
 import odd_classifiers
 from pairmend import PairwiseClassifier
 from pairmend.cli import main
-from pairmend.datasets import load_file, make_hypercubes, save_file
+from pairmend.datasets import load_file, make_shapes, save_file
 from pairmend.persistence import load_model, save_model
 from public_classifiers import CLASSIFIERS, ONE_DIMENSIONAL
 
@@ -136,7 +136,7 @@ def test_numeric_columns_can_be_categorical(run, photos):
 
 
 def test_arff_needs_no_labels(run, photos):
-    data = make_hypercubes(40, n_labels=3, n_relevant=4, n_irrelevant=1, n_redundant=0,
+    data = make_shapes(40, n_labels=3, n_relevant=4, n_irrelevant=1, n_redundant=0,
                            random_state=0)  # fmt: skip
     save_file(data, "meka.arff")
     save_file(data, "mulan.arff", xml="mulan.xml")

@@ -15,8 +15,8 @@ STUDY = """
 title = "A small one"
 folds = 2
 [sets]
-one = { function = "pairmend.datasets.make_hypercubes", params = { n_samples = 60 } }
-two = { function = "pairmend.datasets.make_hyperspheres", params = { n_samples = 60 } }
+one = { function = "pairmend.datasets.make_shapes", params = { n_samples = 60 } }
+two = { function = "pairmend.datasets.make_shapes", params = { shape = "sphere", n_samples = 60 } }
 [algorithms.LPW]
 class = "pairmend.PairwiseClassifier"
 params = { estimator = { class = "sklearn.naive_bayes.GaussianNB" } }

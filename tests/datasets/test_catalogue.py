@@ -1,7 +1,6 @@
 """The catalogue, and the sets that `load` and `fetch` find by name."""
 
 import csv
-import dataclasses
 import hashlib
 import json
 import re
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 
 from pairmend.datasets import MultiInstanceData, catalogue, characteristics, fetch, load
-from pairmend.datasets.named_sets import CatalogueFile, find_entry, is_available
+from pairmend.datasets.named_sets import find_entry, is_available
 
 ENTRIES = list(catalogue().values())
 
@@ -42,12 +41,10 @@ def test_facts_are_complete(entry):
         assert re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", entry.repository)
         assert re.fullmatch(r"[0-9a-f]{40}", entry.commit)
         assert entry.licence
-    for file in entry.files:
-        assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
-        assert file.bytes > 0
-        assert file.path.endswith(file.name)
+    for sha256 in entry.files.values():
+        assert re.fullmatch(r"[0-9a-f]{64}", sha256)
     if entry.format == "mulan":  # `load` reads the labels from the last file
-        assert [".xml" in file.name for file in entry.files].index(True) == len(entry.files) - 1
+        assert [".xml" in path for path in entry.files].index(True) == len(entry.files) - 1
 
 
 @pytest.mark.parametrize(("part", "whole"), [("imdb1", "imdb"), ("tmc2007_0", "tmc2007-500")])
@@ -92,9 +89,7 @@ def test_agrees_with_the_collected_facts(shared):
         assert (entry.repository, entry.commit) == (fact["repository"], fact["commit"])
         assert (entry.rows, entry.labels) == (fact["rows"], fact["labels_count"])
         assert entry.cardinality == fact["cardinality"]
-        assert [dataclasses.astuple(file) for file in entry.files] == [
-            (file["file"], file["sha256"], file["bytes"], file["path"]) for file in fact["files"]
-        ]
+        assert entry.files == {file["path"]: file["sha256"] for file in fact["files"]}
 
 
 # Where files are searched
@@ -119,14 +114,9 @@ def toy(tmp_path, monkeypatch):
     monkeypatch.setenv("PAIRMEND_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PAIRMEND_MIRROR", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    files = [
-        CatalogueFile(name, hashlib.sha256(text).hexdigest(), len(text), f"toy set/{name}")
-        for name, text in TEXTS.items()
-    ]
+    files = {f"toy set/{name}": hashlib.sha256(text).hexdigest() for name, text in TEXTS.items()}
     place = {"repository": "https://github.com/someone/sets", "commit": "c0ffee"}
-    entry = replace(
-        find_entry("emotions"), name="toy", folder="toyfiles", files=tuple(files), **place
-    )
+    entry = replace(find_entry("emotions"), name="toy", folder="toyfiles", files=files, **place)
     known = {**catalogue(), "toy": entry}
     monkeypatch.setattr("pairmend.datasets.named_sets.catalogue", lambda: known)
     return entry
@@ -138,7 +128,7 @@ def put(folder, names=tuple(TEXTS), **texts):
         (folder / name).write_bytes(texts.get(name.replace(".", "_"), TEXTS[name]))
 
 
-@pytest.mark.parametrize("inner", ["", "toyfiles", "toy", "Toy"])
+@pytest.mark.parametrize("inner", ["", "toyfiles"])
 def test_found_in_the_folder_of_the_user(toy, tmp_path, inner, monkeypatch):
     assert not is_available("toy")
     put(tmp_path / "mine" / inner)
@@ -166,11 +156,11 @@ def test_wrong_folders_and_files_are_errors(toy, tmp_path, monkeypatch):
     put(tmp_path / "cache/toyfiles")
     with pytest.raises(ValueError, match=r"mine.toy.arff is not the file of the set 'toy'") as e:
         load("toy", tmp_path / "mine")
-    assert toy.files[0].sha256 in str(e.value)
-    with pytest.raises(NotADirectoryError, match="data_dir names .*nothing, which is not a folder"):
+    assert toy.files["toy set/toy.arff"] in str(e.value)
+    with pytest.raises(NotADirectoryError, match="names .*nothing, which is not a folder"):
         load("toy", tmp_path / "nothing")
     monkeypatch.setenv("PAIRMEND_DATA", str(tmp_path / "nothing"))
-    with pytest.raises(NotADirectoryError, match="PAIRMEND_DATA names .*nothing"):
+    with pytest.raises(NotADirectoryError, match="PAIRMEND_DATA, names .*nothing"):
         load("toy")
 
 
@@ -189,8 +179,8 @@ def test_wrong_folders_and_files_are_errors(toy, tmp_path, monkeypatch):
     ],
 )
 def test_formats_and_preparations(toy, tmp_path, monkeypatch, facts, text, features):
-    file = replace(toy.files[0], sha256=hashlib.sha256(text).hexdigest())
-    entry = replace(toy, files=(file, *toy.files[1:]), **facts)
+    files = toy.files | {"toy set/toy.arff": hashlib.sha256(text).hexdigest()}
+    entry = replace(toy, files=files, **facts)
     monkeypatch.setattr("pairmend.datasets.named_sets.find_entry", lambda name: entry)
     put(tmp_path / "mine", toy_arff=text)
     data = load(entry.name, tmp_path / "mine")
@@ -278,9 +268,9 @@ def test_threads_at_once(server, tmp_path):
 
 def test_without_network_or_pooch(toy, tmp_path, monkeypatch):
     pytest.importorskip("pooch", reason="downloads need pooch")
-    with pytest.raises(OSError, match=r"get toy.arff and toy.xml from .*someone.*PAIRMEND_DATA"):
+    with pytest.raises(OSError, match=r"get toy set/toy.arff and .* from .*someone.*PAIRMEND_DATA"):
         load("toy")
-    with pytest.raises(FileNotFoundError, match="toy.arff, toy.xml are neither .*download=True"):
+    with pytest.raises(FileNotFoundError, match="toy.arff, .*toy.xml are neither .*download=True"):
         load("toy", download=False)
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(ImportError, match=r"pip install 'pairmend\[data\]'.*toy.arff"):

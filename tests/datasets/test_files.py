@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pairmend.datasets import load_file, make_hypercubes, one_hot, save_file
+from pairmend.datasets import load_file, make_shapes, one_hot, save_file
 
 ARFF = """@relation photos
 @attribute hue {red,green,blue}
@@ -414,7 +414,7 @@ def test_frames_keep_columns_of_the_same_name(files):
 
 
 def test_a_generated_set_in_every_format(tmp_path):
-    data = make_hypercubes(20, n_labels=3, n_relevant=4, random_state=0)
+    data = make_shapes(20, n_labels=3, n_relevant=4, random_state=0)
     for name in ("a.arff", "a.csv"):
         save_file(data, tmp_path / name)
         again = load_file(tmp_path / name, None if name == "a.arff" else data.label_names)

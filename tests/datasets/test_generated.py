@@ -1,28 +1,30 @@
+"""Generated datasets: shapes, kinds of features, noise, and seeds."""
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pairmend.datasets import make_hypercubes, make_hyperspheres
+from pairmend.datasets import make_shapes
 
-MAKERS = [make_hypercubes, make_hyperspheres]
-both = pytest.mark.parametrize("make", MAKERS)
+SHAPES = ["cube", "sphere"]
+both = pytest.mark.parametrize("shape", SHAPES)
 
 some_set = {
+    "shape": st.sampled_from(SHAPES),
     "n_labels": st.integers(1, 5),
     "n_relevant": st.integers(1, 6),
     "n_irrelevant": st.integers(0, 3),
     "n_redundant": st.integers(0, 8),
     "min_radius": st.sampled_from([0.01, 0.2, 0.5]),
     "max_radius": st.sampled_from([0.5, 0.8, 1.0]),
-    "proportional": st.booleans(),
     "random_state": st.integers(0, 999),
 }
 
 
-@given(st.sampled_from(MAKERS), st.integers(1, 60), st.fixed_dictionaries(some_set))
-def test_features_correspond_to_their_names(make, n_samples, params):
-    data = make(n_samples, **params)
+@given(st.integers(1, 60), st.fixed_dictionaries(some_set))
+def test_features_correspond_to_their_names(n_samples, params):
+    data = make_shapes(n_samples, **params)
     kinds = np.array([name.split("_")[0] for name in data.feature_names])
     counts = [params["n_relevant"], params["n_irrelevant"], params["n_redundant"]]
     assert [int((kinds == k).sum()) for k in ("relevant", "irrelevant", "redundant")] == counts
@@ -38,15 +40,15 @@ def test_features_correspond_to_their_names(make, n_samples, params):
 
 
 @both
-def test_a_label_is_a_shape(make):
-    """The rows of one label fill a cube or a ball, and no other row lies in it."""
-    n_rows = 4000
-    data = make(n_rows, n_labels=3, n_relevant=2, n_irrelevant=0, n_redundant=0, random_state=2)
+def test_a_label_is_a_shape(shape):
+    """The rows of one label fill a cube or a sphere, and no other row lies in it."""
+    sizes = {"n_labels": 3, "n_relevant": 2, "n_irrelevant": 0, "n_redundant": 0}
+    data = make_shapes(4000, shape=shape, random_state=2, **sizes)
     for label in data.Y.T.astype(bool):
         inside = data.X[label]
         low, high = inside.min(axis=0), inside.max(axis=0)
         centre, radius = (low + high) / 2, (high - low).max() / 2
-        order = np.inf if make is make_hypercubes else 2
+        order = np.inf if shape == "cube" else 2
         assert np.linalg.norm(inside - centre, ord=order, axis=1).max() <= radius * 1.02
         assert np.linalg.norm(data.X[~label] - centre, ord=order, axis=1).min() >= radius * 0.95
         assert 0.2 * 0.95 <= radius <= 0.8
@@ -54,27 +56,19 @@ def test_a_label_is_a_shape(make):
 
 
 @both
-def test_irrelevant_features_are_uniform(make):
-    data = make(4000, n_relevant=2, n_irrelevant=2, random_state=0)
+def test_irrelevant_features_are_uniform_and_points_equally_many_in_each_shape(shape):
+    data = make_shapes(4000, shape=shape, n_relevant=2, n_irrelevant=2, random_state=0)
     quarters, _ = np.histogram(data.X[:, 2:4], bins=[-1, -0.5, 0, 0.5, 1])
     np.testing.assert_allclose(quarters / 8000, 0.25, atol=0.02)
-
-
-@both
-def test_proportional_draws_more_points_in_larger_shapes(make):
     # With 30 relevant features almost no point lies in a second shape: labels count points.
-    params = {"n_relevant": 30, "max_radius": 0.5, "random_state": 1}
-    radii = np.random.RandomState(1).uniform(0.2, 0.5, size=10)  # drawn first
-    equal = make(**params).Y.sum(axis=0)
-    proportional = make(**params, proportional=True).Y.sum(axis=0)
-    np.testing.assert_allclose(equal, 300, atol=5)
-    np.testing.assert_allclose(proportional, 3000 * radii / radii.sum(), atol=5)
+    data = make_shapes(shape=shape, n_relevant=30, max_radius=0.5, random_state=1)
+    np.testing.assert_allclose(data.Y.sum(axis=0), 300, atol=5)
 
 
-def test_points_in_a_ball_are_those_of_mldatagen():
-    """Not uniform in the ball, where the median of the norm would be (1/2) ** (1/3) = 0.79."""
-    data = make_hyperspheres(
-        20_000, n_labels=1, n_relevant=3, min_radius=1.0, max_radius=1.0, random_state=0
+def test_points_in_a_sphere_are_those_of_mldatagen():
+    """Not uniform in it, where the median of the norm would be (1/2) ** (1/3) = 0.79."""
+    data = make_shapes(
+        20_000, shape="sphere", n_labels=1, n_relevant=3, min_radius=1, max_radius=1, random_state=0
     )
     rng = np.random.RandomState(1)
     slow = np.empty((4000, 3))
@@ -93,35 +87,28 @@ def test_points_in_a_ball_are_those_of_mldatagen():
 
 
 @both
-def test_noise_flips_labels_and_leaves_the_features(make):
-    clean, noisy, inverse = (make(random_state=3, noise=noise) for noise in (0.0, 0.1, 1.0))
+def test_noise_and_seeds(shape):
+    clean, noisy, inverse, other = (
+        make_shapes(shape=shape, random_state=seed, noise=noise)
+        for seed, noise in ((3, 0.0), (np.int64(3), 0.1), (np.random.RandomState(3), 1.0), (4, 0.0))
+    )
     np.testing.assert_array_equal(noisy.X, clean.X)
     np.testing.assert_allclose((clean.Y != noisy.Y).mean(axis=0), 0.1, atol=0.02)
     np.testing.assert_array_equal(inverse.Y, 1 - clean.Y)
+    assert not np.array_equal(other.X, clean.X)
+    assert not np.array_equal(make_shapes(50).X, make_shapes(50).X)
+    # rows are in random order
+    np.testing.assert_allclose(clean.Y[:1500].mean(axis=0), clean.Y[1500:].mean(axis=0), atol=0.05)
 
 
-@both
-def test_seeds_and_order(make):
-    first, again, other = (make(50, random_state=seed) for seed in (0, np.int64(0), 1))
-    np.testing.assert_array_equal(first.X, again.X)
-    np.testing.assert_array_equal(first.Y, again.Y)
-    assert not np.array_equal(first.X, other.X)
-    np.testing.assert_array_equal(make(50, random_state=np.random.RandomState(0)).X, first.X)
-    assert not np.array_equal(make(50).X, make(50).X)
-    Y = make(random_state=0).Y  # rows are in random order
-    np.testing.assert_allclose(Y[:1500].mean(axis=0), Y[1500:].mean(axis=0), atol=0.05)
-
-
-@both
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("n_samples", 0), ("n_samples", 10.0), ("n_labels", 0), ("n_relevant", 0),
-        ("n_irrelevant", -1), ("n_redundant", "one"), ("noise", 1.5), ("noise", "much"),
-        ("max_radius", 1.2), ("min_radius", 0), ("min_radius", 0.9), ("proportional", "no"),
-        ("random_state", -1), ("random_state", "zero"),
+        ("n_irrelevant", -1), ("n_redundant", "one"), ("noise", 1.5), ("shape", "square"),
+        ("max_radius", 1.2), ("min_radius", 0), ("min_radius", 0.9), ("random_state", -1),
     ],
 )  # fmt: skip
-def test_bad_parameters(make, name, value):
+def test_bad_parameters(name, value):
     with pytest.raises(ValueError, match=name):
-        make(**{name: value})
+        make_shapes(**{name: value})

@@ -39,7 +39,7 @@ def metric(truth, predicted):
 FILE = """
 folds = 2
 [sets.one]
-function = "pairmend.datasets.make_hypercubes"
+function = "pairmend.datasets.make_shapes"
 params = {{ n_samples = 40 }}
 [algorithms.A]
 class = "sklearn.pipeline.Pipeline"

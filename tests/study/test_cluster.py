@@ -102,7 +102,7 @@ def test_the_option_dask_is_the_address_of_a_scheduler(cluster, tmp_path, monkey
     file.write_text(
         'folds = 2\n[algorithms.A]\nclass = "odd_classifiers.Failing"\n'
         f'params = {{ while_exists = "{marker}" }}\n'
-        '[sets.one]\nfunction = "pairmend.datasets.make_hypercubes"\nparams = { n_samples = 40 }\n'
+        '[sets.one]\nfunction = "pairmend.datasets.make_shapes"\nparams = { n_samples = 40 }\n'
     )
     words = ["study", str(file), "--dask", address, "--out", str(out)]
     assert main(words) == 1

@@ -23,7 +23,7 @@ split = "stratified"
 
 [sets.yeast]
 [sets.made]
-function = "pairmend.datasets.make_hypercubes"
+function = "pairmend.datasets.make_shapes"
 params = { n_samples = 50 }
 [sets.mine]
 file = "mine.csv"
@@ -63,7 +63,7 @@ def test_a_study_file(own):
     assert sys.path == before
     assert (study.name, study.title, study.folds, study.repeats) == ("ours", "Ours", 4, 2)
     mine = {"file": str(own.parent / "mine.csv"), "labels": ["a", "b"], "one_hot": True}
-    made = {"function": "pairmend.datasets.make_hypercubes", "params": {"n_samples": 50}}
+    made = {"function": "pairmend.datasets.make_shapes", "params": {"n_samples": 50}}
     definition = study.definition()
     assert definition["sets"] == {"yeast": {"catalogue": "yeast"}, "made": made, "mine": mine}
     estimator = study.algorithms["one-vs-rest"].estimator
@@ -204,7 +204,7 @@ def test_sets_of_the_catalogue_functions_and_files(tmp_path, shared):
     assert parts[0].Y.shape == (20, 10)
     np.testing.assert_array_equal(parts[0].X, parts[1].X)
     assert {tuple(row) for row in parts[0].X} <= {tuple(row) for row in whole.X}
-    table = {"function": "pairmend.datasets.make_hypercubes", "params": {"n_samples": 40}}
+    table = {"function": "pairmend.datasets.make_shapes", "params": {"n_samples": 40}}
     seeded = {**table, "params": {"n_samples": 40, "random_state": 1}}
     first, second, third = (
         Source.of("made", each).load(None, False) for each in (table, table, seeded)

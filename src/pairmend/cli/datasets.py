@@ -28,7 +28,7 @@ def list_sets(options: argparse.Namespace) -> list[dict[str, Any]]:
 def info(options: argparse.Namespace) -> dict[str, Any]:
     """Show what the catalogue has of a set."""
     entry = find_entry(options.name)
-    facts = {**asdict(entry), "files": [file.name for file in entry.files]}
+    facts = {**asdict(entry), "files": list(entry.files)}
     for fact, value in facts.items():
         if value not in (None, "", (), []):
             show_text(f"{fact}: {value}")

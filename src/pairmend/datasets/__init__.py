@@ -4,7 +4,7 @@ from pairmend.datasets.bags import BagEmbedding, MultiInstanceData
 from pairmend.datasets.characteristics import characteristics, describe
 from pairmend.datasets.data import MultiLabelData, one_hot
 from pairmend.datasets.files import load_file, save_file
-from pairmend.datasets.generated import make_hypercubes, make_hyperspheres
+from pairmend.datasets.generated import make_shapes
 from pairmend.datasets.limits import ReadLimitError, ReadLimits, ReadWarning
 from pairmend.datasets.miml import load_miml
 from pairmend.datasets.named_sets import catalogue, fetch, load
@@ -23,8 +23,7 @@ __all__ = [
     "load",
     "load_file",
     "load_miml",
-    "make_hypercubes",
-    "make_hyperspheres",
+    "make_shapes",
     "one_hot",
     "save_file",
 ]

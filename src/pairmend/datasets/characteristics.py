@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_X_y
 
 from pairmend._utils.text import one_line
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
@@ -21,14 +21,8 @@ MEANINGS = {
     "LD": "label density, LC / L",
     "avIR": "mean label imbalance",
     "AVsc": "mean concurrence, SCUMBLE",
-    "CVIR": "variation of label imbalance",
     "label_sets": "distinct label sets",
-    "PUniq": "label sets of one row / N",
-    "Pmax": "share of the top label set",
     "TCS": "theoretical complexity",
-    "min_labels": "fewest labels of a row",
-    "max_labels": "most labels of a row",
-    "rows_without_labels": "rows without labels",
     "X_density": "share of cells not zero",
     "missing": "missing cells",
 }
@@ -56,17 +50,12 @@ def characteristics(
         - ``LC``: label cardinality, the mean number of labels per row. ``LD``: label density,
           LC / L.
         - ``avIR``: mean imbalance of the labels: rows of the most frequent label by those of a
-          label, 0 for a label that never occurs. ``CVIR``: their coefficient of variation, with
-          L - 1 in the standard deviation [1]_; 0 for a single label and where no label occurs.
+          label, 0 for a label that never occurs [1]_.
         - ``AVsc``: SCUMBLE, the mean over rows of one minus the geometric by the arithmetic mean
           of the imbalances of the row's labels [2]_.
         - ``label_sets``: number of distinct label sets, the empty one included.
-          ``PUniq``: number of label sets that occur in one row only, divided by N.
-          ``Pmax``: share of rows with the most frequent label set [3]_.
         - ``TCS``: theoretical complexity score, the natural logarithm of features times labels
-          times distinct label sets [4]_; -inf for a set without features.
-        - ``min_labels``, ``max_labels``: fewest and most labels of a row (the mean is LC).
-          ``rows_without_labels``: number of rows without any.
+          times distinct label sets [3]_; -inf for a set without features.
         - ``X_density``: share of the cells of a sparse X that are not zero; 1 for a dense X.
           ``missing``: number of cells of X that are NaN.
 
@@ -76,9 +65,7 @@ def characteristics(
        classification: measures and random resampling algorithms. Neurocomputing 163, 3-16.
     .. [2] Charte, Rivera, del Jesus and Herrera (2014): Concurrence among imbalanced labels and
        its influence on multilabel resampling algorithms. HAIS 2014, 110-121.
-    .. [3] Moyano, Gibaja and Ventura (2017): MLDA: A tool for analyzing multi-label datasets.
-       Knowledge-Based Systems.
-    .. [4] Charte, Rivera, del Jesus and Herrera (2016): On the impact of dataset complexity and
+    .. [3] Charte, Rivera, del Jesus and Herrera (2016): On the impact of dataset complexity and
        sampling strategy in multilabel classifiers performance. LNCS 9648; computed as in
        the R package mldr.
 
@@ -89,45 +76,35 @@ def characteristics(
     >>> X = np.array([[0.1, 2.0], [0.3, np.nan], [0.2, 1.0], [0.9, 0.0]])
     >>> Y = np.array([[1, 0, 1], [1, 0, 0], [1, 1, 0], [1, 0, 0]])
     >>> found = characteristics(X, Y)
-    >>> [found[name] for name in ("N", "d", "L", "LC", "label_sets", "Pmax", "avIR", "missing")]
-    [4, 5, 3, 1.5, 3, 0.5, 3.0, 1]
+    >>> [found[name] for name in ("N", "d", "L", "LC", "label_sets", "avIR", "missing")]
+    [4, 5, 3, 1.5, 3, 3.0, 1]
     """
     if isinstance(data, MultiLabelData):
         data, Y = data.X, data.Y
-    X = check_array(
-        data, accept_sparse="csr", ensure_all_finite="allow-nan", ensure_min_features=0,
-        input_name="X", copy=sparse.issparse(data),
+    X, Y = check_X_y(
+        data, Y, accept_sparse="csr", ensure_all_finite="allow-nan", ensure_min_features=0,
+        multi_output=True, copy=sparse.issparse(data),
     )  # fmt: skip
-    if sparse.issparse(X):
+    if Y.ndim != 2 or not np.isin(Y, (0, 1)).all():
+        raise ValueError("Y must hold only 0 and 1, one column for each label")
+    if is_sparse := sparse.issparse(X):
         X.sum_duplicates()  # a cell stored in two pieces is still one cell
-    labels = _read_labels(Y)
-    check_consistent_length(X, labels)
+    labels = Y.astype(np.int64)
     (n_rows, n_labels), n_features = labels.shape, X.shape[1]
-    per_row = labels.sum(axis=1)
-    imbalance = _imbalance(labels)
-    mean_imbalance = float(imbalance.mean())
-    deviation = float(imbalance.std(ddof=1)) if n_labels > 1 else 0.0
+    cardinality, imbalance = float(labels.sum() / n_rows), _imbalance(labels)
     # Eight labels in a byte: sets of hundreds of labels are sorted several times faster.
-    packed = np.packbits(labels.astype(bool), axis=1)
-    _, set_counts = np.unique(packed, axis=0, return_counts=True)
-    complexity = n_features * n_labels * len(set_counts)
-    is_sparse = sparse.issparse(X)
+    n_sets = len(np.unique(np.packbits(labels.astype(bool), axis=1), axis=0))
+    complexity = n_features * n_labels * n_sets
     return {
         "N": n_rows,
         "d": n_features + n_labels,
         "L": n_labels,
-        "LC": float(per_row.mean()),
-        "LD": float(per_row.mean() / n_labels),
-        "avIR": mean_imbalance,
+        "LC": cardinality,
+        "LD": cardinality / n_labels,
+        "avIR": float(imbalance.mean()),
         "AVsc": float(_row_concurrence(labels, imbalance).mean()),
-        "CVIR": deviation / mean_imbalance if mean_imbalance else 0.0,
-        "label_sets": len(set_counts),
-        "PUniq": float(np.count_nonzero(set_counts == 1) / n_rows),
-        "Pmax": float(np.max(set_counts) / n_rows),
+        "label_sets": n_sets,
         "TCS": math.log(complexity) if complexity else -math.inf,
-        "min_labels": int(np.min(per_row)),
-        "max_labels": int(np.max(per_row)),
-        "rows_without_labels": int(np.count_nonzero(per_row == 0)),
         "X_density": X.count_nonzero() / max(1, n_rows * n_features) if is_sparse else 1.0,
         "missing": int(np.isnan(X.data if is_sparse else X).sum()),
     }
@@ -159,8 +136,8 @@ class Description:
 
     Examples
     --------
-    >>> from pairmend.datasets import describe, make_hypercubes
-    >>> describe(make_hypercubes(50, n_labels=2, random_state=0)).labels_per_row
+    >>> from pairmend.datasets import describe, make_shapes
+    >>> describe(make_shapes(50, n_labels=2, random_state=0)).labels_per_row
             rows
     labels
     0          0
@@ -182,8 +159,8 @@ class Description:
 
         Examples
         --------
-        >>> from pairmend.datasets import describe, make_hypercubes
-        >>> describe(make_hypercubes(50, random_state=0)).to_html().startswith("<!DOCTYPE html>")
+        >>> from pairmend.datasets import describe, make_shapes
+        >>> describe(make_shapes(50, random_state=0)).to_html().startswith("<!DOCTYPE html>")
         True
         """
         name = html.escape(one_line(self.name))
@@ -274,10 +251,3 @@ def _row_concurrence(labels: IntArray, imbalance: FloatArray) -> FloatArray:
     ratio = np.divide(geometric, arithmetic, out=np.ones(len(labels)), where=per_row > 1)
     # Without clip, rounding could make a row of equally frequent labels slightly negative.
     return np.clip(1 - ratio, 0.0, 1.0)
-
-
-def _read_labels(Y: TargetLike) -> IntArray:
-    labels = check_array(Y, ensure_all_finite=False, input_name="Y")
-    if not ((labels == 0) | (labels == 1)).all():
-        raise ValueError("Y must hold only 0 and 1, one column for each label")
-    return labels.astype(np.int64, copy=False)

@@ -63,8 +63,8 @@ class MultiLabelData:
 
         Examples
         --------
-        >>> from pairmend.datasets import make_hypercubes
-        >>> X, Y = make_hypercubes(5, n_labels=2, random_state=0).to_pandas()
+        >>> from pairmend.datasets import make_shapes
+        >>> X, Y = make_shapes(5, n_labels=2, random_state=0).to_pandas()
         >>> Y.columns.tolist()
         ['label_0', 'label_1']
         """

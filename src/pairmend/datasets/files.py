@@ -242,8 +242,8 @@ def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None 
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from pairmend.datasets import load_file, make_hypercubes, save_file
-    >>> data = make_hypercubes(10, n_labels=2, random_state=0)
+    >>> from pairmend.datasets import load_file, make_shapes, save_file
+    >>> data = make_shapes(10, n_labels=2, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "cubes.arff")
     ...     save_file(data, path)

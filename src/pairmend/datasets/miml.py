@@ -23,14 +23,16 @@ from pairmend.datasets.limits import (
     ReadLimitError,
     ReadLimits,
     memory_checked,
+    unpacked,
 )
 
 # Numbers of the format: types of elements, then classes of arrays.
 _MATRIX, _COMPRESSED = 14, 15
 _INTEGERS, _BYTES = (5, 6), (1, 2, 16)
-_DTYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8",
-           13: "u8"}  # fmt: skip
-_CODECS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+_DTYPES = {1: "i1", 2: "u1", 3: "<i2", 4: "<u2", 5: "<i4", 6: "<u4", 7: "<f4", 9: "<f8",
+           12: "<i8", 13: "<u8"}  # fmt: skip
+_CODECS = {1: "latin-1", 2: "latin-1", 4: "utf-16-le", 16: "utf-8", 17: "utf-16-le",
+           18: "utf-32-le"}  # fmt: skip
 _CELL, _STRUCT, _CHAR = 1, 2, 4
 _NUMERIC = range(6, 16)
 _DEEPEST = 20
@@ -43,22 +45,21 @@ def _load_variables(path: Path, limits: ReadLimits) -> dict[str, Any]:
     Numbers are arrays of floats, cells lists, structs dicts, lines of characters texts; None stands
     for anything else.
     """
-    limits.check_bytes(path, path.stat().st_size)
-    content, count, variables = path.read_bytes(), CellCount(path, limits), {}
-    order = {b"IM": "<", b"MI": ">"}.get(content[126:128])
+    content, count, variables = unpacked(path, limits), CellCount(path, limits), {}
+    n_bytes = len(content)
     try:
-        if order is None or struct.unpack(f"{order}H", content[124:126])[0] >> 8 != 1:
+        if content[124:128] != b"\0\1IM":
             raise ValueError("no header of version 5; MATLAB saves it by save(..., '-v7')")
-        elements, n_bytes = _Elements(memoryview(content)[128:], order), len(content)
+        elements = _Elements(memoryview(content)[128:])
         while elements.content:
             kind, part = elements.next(_MATRIX, _COMPRESSED)
             if kind == _COMPRESSED:
                 left = limits.max_bytes - n_bytes
-                unpacked = zlib.decompressobj().decompress(part, left + 1)
-                n_bytes += len(unpacked)
+                inner = zlib.decompressobj().decompress(part, left + 1)
+                n_bytes += len(inner)
                 limits.check_bytes(path, n_bytes)
-                _, part = _Elements(memoryview(unpacked), order).next(_MATRIX)
-            name, variables[name] = _read_matrix(part, order, 0, count)
+                _, part = _Elements(memoryview(inner)).next(_MATRIX)
+            name, variables[name] = _read_matrix(part, 0, count)
     except ReadLimitError:
         raise
     except (ValueError, LookupError, struct.error, zlib.error) as error:
@@ -71,12 +72,12 @@ def _load_variables(path: Path, limits: ReadLimits) -> dict[str, Any]:
 class _Elements:
     """The elements of a MATLAB file, or of a matrix in it; `content` is what is left."""
 
-    def __init__(self, content: memoryview, order: str):
-        self.content, self.order = content, order
+    def __init__(self, content: memoryview):
+        self.content = content
 
     def next(self, *kinds: int) -> tuple[int, memoryview]:
         """Return the type number and the content of the next element, which is of some types."""
-        kind, size = struct.unpack(f"{self.order}II", self.content[:8])
+        kind, size = struct.unpack("<II", self.content[:8])
         start, step = 8, 8 + size + (0 if kind == _COMPRESSED else -size % 8)
         if kind >> 16:  # a small element: type, size and content in eight bytes
             kind, size, start, step = kind & 0xFFFF, kind >> 16, 4, 8
@@ -86,57 +87,53 @@ class _Elements:
         self.content = self.content[step:]
         return kind, part
 
-    def integers(self) -> tuple[int, ...]:
+    def integers(self) -> list[int]:
         """Return the numbers of the next element."""
-        part = self.next(*_INTEGERS)[1]
-        return struct.unpack(f"{self.order}{len(part) // 4}i", part[: len(part) // 4 * 4])
+        return np.frombuffer(self.next(*_INTEGERS)[1], dtype="<i4").tolist()
+
+    def text(self) -> str:
+        """Return the characters of the next element."""
+        return bytes(self.next(*_BYTES)[1]).decode("latin-1")
 
 
-def _read_matrix(part: memoryview, order: str, depth: int, count: CellCount) -> tuple[str, Any]:
+def _read_matrix(part: memoryview, depth: int, count: CellCount) -> tuple[str, Any]:
     """Return the name and the value of an array."""
     count.add(0, columns=1)  # an array takes about as much memory as a column
     if depth > _DEEPEST or not part:  # nothing stands for an empty cell
         return "", None
-    elements = _Elements(part, order)
+    elements = _Elements(part)
     flag, _ = elements.integers()
-    dimensions = elements.integers()
-    name = bytes(elements.next(*_BYTES)[1]).decode("latin-1")
-    size, matlab_class = math.prod(dimensions), flag & 0xFF
+    dimensions, name = elements.integers(), elements.text()
+    size, kind = math.prod(dimensions), flag & 0xFF
     if len(dimensions) < 2 or min(dimensions) < 0:
         raise ValueError(f"dimensions {dimensions}")
-    if matlab_class in (_CELL, _STRUCT):
+    if kind in (_CELL, _STRUCT):
         fields = [""]
-        if matlab_class == _STRUCT:
-            length = max(elements.integers()[0], 1)
-            names = bytes(elements.next(*_BYTES)[1]).decode("latin-1")
+        if kind == _STRUCT:
+            length, names = max(elements.integers()[0], 1), elements.text()
             starts = range(0, len(names), length)
             fields = [names[start : start + length].partition("\0")[0] for start in starts]
         n_parts = size * len(fields)
         if 8 * n_parts > len(part):
             raise ValueError(f"an array of shape {dimensions} in {len(part)} bytes")
-        values = [
-            _read_matrix(elements.next(_MATRIX)[1], order, depth + 1, count)[1]
-            for _ in range(n_parts)
-        ]
-        if matlab_class == _CELL:
-            return name, values
-        return name, dict(zip(fields, values, strict=True)) if size == 1 else None
-    if flag & 0x800 or (matlab_class != _CHAR and matlab_class not in _NUMERIC):
+        inner = (elements.next(_MATRIX)[1] for _ in range(n_parts))
+        values = [_read_matrix(each, depth + 1, count)[1] for each in inner]
+        if kind == _STRUCT:
+            return name, dict(zip(fields, values, strict=True)) if size == 1 else None
+        return name, values
+    if flag & 0x800 or (kind != _CHAR and kind not in _NUMERIC):
         return name, None  # complex, sparse, an object or a function
     count.add(size)
-    if matlab_class == _CHAR:
+    if kind == _CHAR:
         if not size:
             return name, ""
-        kind, data = elements.next(*_CODECS)
-        order_name = {"<": "-le", ">": "-be"}[order] if kind not in _BYTES else ""
-        text = bytes(data).decode(f"{_CODECS[kind]}{order_name}")
-        characters = np.array(list(text)).reshape(dimensions, order="F")
-        lines = ["".join(line) for line in characters.reshape(dimensions[0], -1).tolist()]
+        codec, data = elements.next(*_CODECS)
+        characters = np.array(list(bytes(data).decode(_CODECS[codec])), dtype="U1")
+        rows = characters.reshape(dimensions, order="F").reshape(dimensions[0], -1)
+        lines = ["".join(row) for row in rows.tolist()]
         return name, lines[0] if len(lines) == 1 else lines
-    kind, data = elements.next(*_DTYPES)
-    if len(data) != size * np.dtype(_DTYPES[kind]).itemsize:
-        raise ValueError(f"{len(data)} bytes for an array of shape {dimensions}")
-    numbers = np.frombuffer(data, dtype=f"{order}{_DTYPES[kind]}")
+    number, data = elements.next(*_DTYPES)
+    numbers = np.frombuffer(data, dtype=_DTYPES[number])
     return name, numbers.astype(np.float64).reshape(dimensions, order="F")
 
 
@@ -211,8 +208,8 @@ def load_miml(
     layout, scope = found[0]
     bags, parts = [], []
     for bags_name, targets_name in layout:
-        own = _read_bags(path, bags_name, scope[bags_name])
-        parts.append(_read_targets(path, targets_name, scope[targets_name], len(own)))
+        own, Y = _read_part(path, scope, bags_name, targets_name)
+        parts.append(Y)
         bags += own
     if len({bag.shape[1] for bag in bags}) != 1 or len({part.shape[1] for part in parts}) != 1:
         raise ValueError(f"{path}: expected instances of the same width, and the same labels")
@@ -239,30 +236,28 @@ def _scopes(variables: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield from _scopes(value)
 
 
-def _read_bags(path: Path, variable: str, cell: Any) -> list[FloatArray]:
-    bags = cell if isinstance(cell, list) else []
-    for number, bag in enumerate(bags, start=1):
-        if not isinstance(bag, np.ndarray) or bag.ndim != 2 or bag.size == 0:
-            raise ValueError(
-                f"{path}: bag {number} of {variable} is no full matrix of numbers with at least "
-                "one instance"
-            )
-    if not bags:
-        raise ValueError(f"{path}: {variable} must be a cell array with a matrix a bag")
-    return [np.ascontiguousarray(bag) for bag in bags]
-
-
-def _read_targets(path: Path, variable: str, targets: Any, n_bags: int) -> IntArray:
-    """Return the indicators of a part, a row a bag."""
+def _read_part(
+    path: Path, scope: Mapping[str, Any], bags_name: str, targets_name: str
+) -> tuple[list[FloatArray], IntArray]:
+    """Return the bags of a part, and their indicators, a row a bag."""
+    bags, targets = scope[bags_name], scope[targets_name]
+    bags = bags if isinstance(bags, list) else [None]
+    full = [isinstance(bag, np.ndarray) and bag.ndim == 2 and bag.size > 0 for bag in bags]
+    if not full or not all(full):
+        raise ValueError(
+            f"{path}: bag {[*full, False].index(False) + 1} of {bags_name} is no full matrix of "
+            "numbers; expected a cell array with a matrix a bag, with at least one instance each"
+        )
     is_matrix = isinstance(targets, np.ndarray) and targets.ndim == 2 and targets.size > 0
     # In a matrix with both -1 and 0, 0 may mean "unknown".
     if (
         not is_matrix
-        or targets.shape[1] != n_bags
+        or targets.shape[1] != len(bags)
         or not (np.isin(targets, (-1, 1)).all() or np.isin(targets, (0, 1)).all())
     ):
         raise ValueError(
-            f"{path}: {variable} must be a full matrix of -1 and 1, or of 0 and 1, with a row a "
-            f"label and {n_bags} columns, one a bag"
+            f"{path}: {targets_name} must be a full matrix of -1 and 1, or of 0 and 1, with a row "
+            f"a label and {len(bags)} columns, one a bag"
         )
-    return (targets.T == 1).astype(np.int64, order="C")
+    contiguous = [np.ascontiguousarray(bag) for bag in bags]
+    return contiguous, (targets.T == 1).astype(np.int64, order="C")

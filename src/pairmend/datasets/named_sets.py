@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, distribution
@@ -18,30 +18,8 @@ import numpy as np
 from pairmend.datasets.bags import MultiInstanceData
 from pairmend.datasets.data import MultiLabelData, drop_features, one_hot, subset
 from pairmend.datasets.files import load_file
-from pairmend.datasets.generated import make_hypercubes, make_hyperspheres
+from pairmend.datasets.generated import make_shapes
 from pairmend.datasets.miml import load_miml
-
-
-@dataclass(frozen=True)
-class CatalogueFile:
-    """One file of a set.
-
-    Attributes
-    ----------
-    name : str
-        Name of the file.
-    sha256 : str
-        Its SHA-256, 64 hexadecimal digits.
-    bytes : int
-        Its size.
-    path : str
-        Its path in the repository.
-    """
-
-    name: str
-    sha256: str
-    bytes: int
-    path: str
 
 
 @dataclass(frozen=True)
@@ -67,8 +45,10 @@ class CatalogueEntry:
         How many of the last attributes of a multi-target file are labels; 0 for other kinds.
     repository, commit : str
         The public repository the files come from, and the commit they are pinned to.
-    files : tuple of CatalogueFile
-        The files.
+    files : dict
+        SHA-256 of each file by its path in the repository.
+    packaged : dict
+        Where the same table is in the wheel of river, and how its columns are named in the files.
     folder : str
         Name of the sub-folder of the files: that of the whole set for a random subset, the name
         of the set otherwise.
@@ -103,7 +83,8 @@ class CatalogueEntry:
     targets: int = 0
     repository: str = ""
     commit: str = ""
-    files: tuple[CatalogueFile, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
+    packaged: dict[str, Any] = field(default_factory=dict)
     seed: int | None = None
     preparation: str = ""
     notes: str = ""
@@ -126,8 +107,8 @@ def catalogue() -> Mapping[str, CatalogueEntry]:
     >>> yeast = catalogue()["yeast"]
     >>> yeast.rows, yeast.features, yeast.labels
     (2417, 103, 14)
-    >>> [file.name for file in yeast.files]
-    ['yeast.arff', 'yeast.xml']
+    >>> list(yeast.files)
+    ['data/multi-label/yeast/yeast.arff', 'data/multi-label/yeast/yeast.xml']
     >>> [name for name, entry in catalogue().items() if entry.status == "generated"]
     ['simplehc', 'simplehs']
     """
@@ -135,14 +116,12 @@ def catalogue() -> Mapping[str, CatalogueEntry]:
     facts: dict[str, dict[str, Any]] = json.loads(text)
     found = {}
     for name, own in facts.items():
-        whole = own.pop("subset_of", None)
         # A subset has all facts of the whole set that it does not state itself.
-        merged = {**facts.get(whole, {}), "aliases": (), **own}
-        merged["files"] = [CatalogueFile(**file) for file in merged.get("files", ())]
-        plain: dict[str, Any] = {
-            key: tuple(v) if isinstance(v, list) else v for key, v in merged.items()
-        }
-        found[name] = CatalogueEntry(name=name, folder=whole or name, **plain)
+        whole = own.pop("subset_of", name)
+        merged = {**facts[whole], "aliases": (), **own}
+        plain: dict[str, Any]
+        plain = {key: tuple(v) if isinstance(v, list) else v for key, v in merged.items()}
+        found[name] = CatalogueEntry(name=name, folder=whole, **plain)
     return MappingProxyType(found)
 
 
@@ -169,14 +148,10 @@ def find_entry(name: str) -> CatalogueEntry:
     >>> find_entry("Water quality").name, find_entry("IMDB0").name, find_entry("wq").name
     ('water-quality', 'imdb0', 'water-quality')
     """
-    names = {
-        _plain(alias): entry.name
-        for entry in catalogue().values()
-        for alias in (entry.name, *entry.aliases)
-    }
     plain = _plain(name)
-    if plain in names:
-        return catalogue()[names[plain]]
+    for entry in catalogue().values():
+        if plain in map(_plain, (entry.name, *entry.aliases)):
+            return entry
     raise ValueError(f"no set is named {name!r}; expected one of {', '.join(catalogue())}")
 
 
@@ -244,28 +219,26 @@ def load(
 
 def _read(entry: CatalogueEntry, data_dir: str | Path | None, download: bool) -> Any:
     found = _find_files(entry, data_dir)
-    if None in found and (data := _load_packaged(entry.name)) is not None:
+    if None in found and (data := _load_packaged(entry)) is not None:
         return data
     if None in found and not download:
         raise FileNotFoundError(
-            f"{entry.name}: {', '.join(file.name for file in entry.files)} are neither in a folder "
-            "of yours nor in the cache; pass download=True to download them"
+            f"{entry.name}: {', '.join(entry.files)} are neither in a folder of yours nor in the "
+            "cache; pass download=True to download them"
         )
-    paths = [path or _fetch_file(entry, f) for path, f in zip(found, entry.files, strict=True)]
-    match entry.format:
-        case "mulan":
-            *parts, xml = paths
-            sets = [load_file(part, xml, name=entry.name) for part in parts]
-            X = [data.X for data in sets]
-            joined = X[0] if len(X) == 1 else np.vstack(X)
-            Y = np.vstack([data.Y for data in sets])
-            return replace(sets[0], X=joined, Y=Y, source=tuple(paths))
-        case "meka":
-            return load_file(paths[0], name=entry.name)
-        case "multitarget":
-            return load_file(paths[0], entry.targets, threshold=0.0, name=entry.name)
-        case _:
-            return load_miml(paths[0], name=entry.name)
+    paths = [
+        path or _fetch_file(entry, file) for path, file in zip(found, entry.files, strict=True)
+    ]
+    if entry.format == "matlab bags":
+        return load_miml(paths[0], name=entry.name)
+    if entry.format == "meka":
+        return load_file(paths[0], name=entry.name)
+    if entry.format == "multitarget":
+        return load_file(paths[0], entry.targets, threshold=0.0, name=entry.name)
+    *parts, xml = paths
+    sets = [load_file(part, xml, name=entry.name) for part in parts]
+    X = sets[0].X if len(sets) == 1 else np.vstack([data.X for data in sets])
+    return replace(sets[0], X=X, Y=np.vstack([data.Y for data in sets]), source=tuple(paths))
 
 
 def is_available(name: str, data_dir: str | Path | None = None) -> bool:
@@ -273,38 +246,38 @@ def is_available(name: str, data_dir: str | Path | None = None) -> bool:
     entry = find_entry(name)
     if entry.status != "files":
         return entry.status == "generated"
-    return None not in _find_files(entry, data_dir) or _load_packaged(entry.name) is not None
+    return None not in _find_files(entry, data_dir) or _load_packaged(entry) is not None
 
 
-def _find_files(
-    entry: CatalogueEntry, data_dir: str | Path | None, *, in_cache_only: bool = False
-) -> list[Path | None]:
+def _find_files(entry: CatalogueEntry, data_dir: str | Path | None) -> list[Path | None]:
     """Return the path of each file in the user's folder, checked, or in the cache."""
-    if entry.status == "not found":
-        raise ValueError(f"{entry.name}: {entry.notes}")
-    folders = []
-    named = data_dir or os.environ.get("PAIRMEND_DATA")
-    if named and not in_cache_only:
-        folder = Path(named).expanduser()
-        if not folder.is_dir():
-            origin = "data_dir" if data_dir else "the environment variable PAIRMEND_DATA"
-            raise NotADirectoryError(f"{origin} names {folder}, which is not a folder")
-        names = (entry.folder, entry.name)
-        folders = [folder, *(f for f in sorted(folder.iterdir()) if f.name.casefold() in names)]
-    found: list[Path | None] = []
-    for file in entry.files:
-        path = next((f / file.name for f in folders if (f / file.name).is_file()), None)
-        if path is not None and _sha256_of(path) != file.sha256:
-            raise ValueError(
-                f"{path} is not the file of the set {entry.name!r}, whose SHA-256 is "
-                f"{file.sha256}. Remove it from the folder to download the right one, or read it "
-                "with load_file."
+    _check_public(entry)
+    folders, found = [], []
+    if named := data_dir or os.environ.get("PAIRMEND_DATA"):
+        folders = [Path(named).expanduser(), Path(named).expanduser() / entry.folder]
+        if not folders[0].is_dir():
+            raise NotADirectoryError(
+                f"data_dir, or else the environment variable PAIRMEND_DATA, names {folders[0]}, "
+                "which is not a folder"
             )
-        if path is None:
-            cached = cache_folder() / entry.folder / file.name
-            path = cached if cached.is_file() and _sha256_of(cached) == file.sha256 else None
+    for file, sha256 in entry.files.items():
+        name = Path(file).name
+        path = next((folder / name for folder in folders if (folder / name).is_file()), None)
+        if path is not None and _sha256_of(path) != sha256:
+            raise ValueError(
+                f"{path} is not the file of the set {entry.name!r}, whose SHA-256 is {sha256}. "
+                "Remove it from the folder to download the right one, or read it with load_file."
+            )
+        cached = cache_folder() / entry.folder / name
+        if path is None and cached.is_file() and _sha256_of(cached) == sha256:
+            path = cached
         found.append(path)
     return found
+
+
+def _check_public(entry: CatalogueEntry) -> None:
+    if entry.status == "not found":
+        raise ValueError(f"{entry.name}: {entry.notes}")
 
 
 def fetch(name: str) -> tuple[Path, ...]:
@@ -338,33 +311,33 @@ def fetch(name: str) -> tuple[Path, ...]:
     ()
     """
     entry = find_entry(name)
-    cached = _find_files(entry, None, in_cache_only=True)
-    return tuple(p or _fetch_file(entry, f) for p, f in zip(cached, entry.files, strict=True))
+    _check_public(entry)
+    return tuple(_fetch_file(entry, file) for file in entry.files)
 
 
-def _fetch_file(entry: CatalogueEntry, file: CatalogueFile) -> Path:
+def _fetch_file(entry: CatalogueEntry, file: str) -> Path:
+    server = os.environ.get("PAIRMEND_MIRROR") or "https://raw.githubusercontent.com"
+    repository = entry.repository.removeprefix("https://github.com/")
+    url = f"{server.rstrip('/')}/{repository}/{entry.commit}/{quote(file)}"
     by_hand = (
-        f"To work without the network, get {' and '.join(file.name for file in entry.files)} from "
+        f"To work without the network, get {' and '.join(entry.files)} from "
         f"{entry.repository}/tree/{entry.commit} on another machine and put them into a folder of "
         "yours that data_dir or the environment variable PAIRMEND_DATA names."
     )
     try:
         import pooch
-    except ImportError as error:
-        needed = f"downloads need pooch: pip install 'pairmend[data]'. {by_hand}"
-        raise ImportError(needed, name="pooch") from error
-    server = os.environ.get("PAIRMEND_MIRROR") or "https://raw.githubusercontent.com"
-    repository = entry.repository.removeprefix("https://github.com/")
-    url = f"{server.rstrip('/')}/{repository}/{entry.commit}/{quote(file.path)}"
-    pooch.get_logger().setLevel("WARNING")
-    try:
+
+        pooch.get_logger().setLevel("WARNING")
         path = pooch.retrieve(
             url,
-            known_hash=f"sha256:{file.sha256}",
-            fname=file.name,
+            known_hash=f"sha256:{entry.files[file]}",
+            fname=Path(file).name,
             path=cache_folder() / entry.folder,
             downloader=pooch.HTTPDownloader(timeout=_TIMEOUT),
         )
+    except ImportError as error:
+        needed = f"downloads need pooch: pip install 'pairmend[data]'. {by_hand}"
+        raise ImportError(needed, name="pooch") from error
     except (OSError, ValueError) as error:  # a wrong hash is a ValueError
         raise OSError(f"cannot fetch {url}: {error}. {by_hand}") from error
     return Path(path)
@@ -380,37 +353,31 @@ def _sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _load_packaged(name: str) -> MultiLabelData | None:
-    """Return yeast or flare2 as in Mulan's files, from the wheel of river.
+def _load_packaged(entry: CatalogueEntry) -> MultiLabelData | None:
+    """Return a set as in Mulan's files, from the wheel of river; None if it is not there.
 
-    None for other sets, and where river is not installed. Its tables equal Mulan's files except
-    for the names and the order of the columns.
+    Its tables equal Mulan's files except for the names and the order of the columns.
     """
-    if name not in _PACKAGED:
+    if not entry.packaged:
         return None
     import pandas as pd
 
     try:
-        path = Path(str(distribution("river").locate_file(_PACKAGED[name])))
-        frame = pd.read_csv(path, float_precision="round_trip")
+        path = Path(str(distribution("river").locate_file(entry.packaged["path"])))
+        frame = pd.read_csv(path, dtype=str)  # pandas changes the last digit of some numbers
     except (PackageNotFoundError, FileNotFoundError):
         return None
-    categories: dict[int, tuple[str, ...]] = {}
-    labels = ["c-class", "m-class", "x-class"]
-    if name == "yeast":
-        labels = [f"Class{number}" for number in _YEAST_LABELS]
-        table = frame.drop(columns=labels)
-        cells, features, Y = table.to_numpy(float), table.columns.tolist(), frame[labels].to_numpy()
-    else:
-        features = list(_FLARE_FEATURES)
-        categories = {f: tuple(values) for f, values in enumerate(_FLARE_FEATURES.values())}
-        columns = [frame.iloc[:, f].astype(str) for f in categories]
-        codes = [pd.Categorical(c, categories[f]).codes for f, c in enumerate(columns)]
-        cells, Y = np.column_stack(codes).astype(float), frame.iloc[:, len(features) :].to_numpy()
-    indicators = (Y > 0).astype(np.int64)
-    return MultiLabelData(
-        cells, indicators, tuple(features), tuple(labels), categories, name, (path,)
-    )
+    frame.columns = entry.packaged.get("columns", frame.columns)
+    labels, values = entry.packaged["labels"], entry.packaged.get("values", {})
+    features = [name for name in frame if name not in labels]
+    for name in features:
+        frame[name] = (
+            pd.Categorical(frame[name], [*values[name]]).codes if name in values else frame[name]
+        )
+    Y = (frame[labels].to_numpy(float) > 0).astype(np.int64)
+    categories = {features.index(name): tuple(values[name]) for name in values}
+    X = frame[features].to_numpy(float)
+    return MultiLabelData(X, Y, tuple(features), tuple(labels), categories, entry.name, (path,))
 
 
 def _without_identifier(data: MultiLabelData) -> MultiLabelData:
@@ -428,24 +395,6 @@ def _embedded(data: MultiInstanceData) -> MultiLabelData:
 _TIMEOUT = 30.0
 """Seconds without any byte after which a connection is given up."""
 
-_PACKAGED = {
-    "yeast": "river/datasets/yeast.csv.gz", "flare2": "river/datasets/solar-flare.csv.zip"
-}  # fmt: skip
-# The names, values and order of the columns in Mulan's files.
-_YEAST_LABELS = (1, 2, 3, 6, 4, 10, 11, 5, 7, 8, 9, 12, 13, 14)
-_FLARE_FEATURES = {
-    "mod_zurich_class": "ABCDEFH",
-    "largest_spot_size": "XRSAHK",
-    "spot_distribution": "XOIC",
-    "activity": "12",
-    "evolution": "123",
-    "previous_day_activity": "123",
-    "hist_complex": "12",
-    "become_hist_complex": "12",
-    "area": "12",
-    "area_largest": "12",
-}
-
 _PREPARATIONS: dict[str, Callable[[Any], MultiLabelData]] = {
     "flags": one_hot,
     "flare1": partial(one_hot, values="occurring"),
@@ -457,8 +406,8 @@ _PREPARATIONS: dict[str, Callable[[Any], MultiLabelData]] = {
 """How each set is prepared; `preparation` in the catalogue describes it in words."""
 
 _GENERATED: dict[str, Callable[[], MultiLabelData]] = {
-    "simplehc": partial(make_hypercubes, noise=0.1, random_state=4080),
-    "simplehs": partial(make_hyperspheres, noise=0.1, random_state=718),
+    "simplehc": partial(make_shapes, noise=0.1, random_state=4080),
+    "simplehs": partial(make_shapes, shape="sphere", noise=0.1, random_state=718),
 }
 """The paper prints characteristics of its sets, not how they were made: 3,000 rows, 30 features,
 10 labels, LC 1.900 and 2.307. The seeds are those of the first 6,000 whose LC, avIR and AVsc are
