@@ -71,9 +71,7 @@ def test_wide_tables_are_reported_in_part(run, photos):
     columns |= {"hue": ["red", "blue"] * 15, "sea": [0, 1] * 15, "sun": [0, 0, 1] * 10}
     photos.write("wide.csv", columns)
     out = run("fit", "wide.csv", "--labels", "2", "--model", "m.model", *QUICK[:2]).out
-    assert "1 of 61 columns" in out
-    assert "hue" in out
-    assert "f17" not in out
+    assert ("1 of 61 columns" in out, "hue" in out, "f17" in out) == (True, True, False)
 
 
 BASES = {
@@ -92,9 +90,8 @@ def test_every_method_takes_every_kind_of_column(run, photos, method, base):
     columns["title"] = [f"{'waves' if n % 2 else 'cars'} and photo {n % 9}" for n in range(N_ROWS)]
     photos.write("photos.csv", columns)
     options = ["--method", method, *(["--estimator", base] if base else [])]
-    ran = run(
-        "fit", "photos.csv", "--labels", "sea,sun", "sand", "--model", "photos.model", *options
-    )
+    words = ("fit", "photos.csv", "--labels", "sea,sun", "sand", "--model", "photos.model")
+    ran = run(*words, *options)
     assert ran.status == 0, ran.err
     assert run("predict", "photos.model", "photos.csv", "--out", "p.csv", "--proba").status == 0
     assert pd.read_csv("p.csv").shape == (N_ROWS, 3)
@@ -110,15 +107,16 @@ def test_thresholds_and_guarantees(run, photos, options):
     threshold = load_model("photos.model").estimator.threshold
     assert str(getattr(threshold, "target", threshold)) in (options[1], "CardinalityThreshold()")
     assert run("predict", "photos.model", "new.csv", "--out", "p.csv").status == 0
-    message = run(
-        *FIT, "3", *QUICK, "--recall", "0.9", *options[:1], "0.5", "--threshold", "0.5"
-    ).err
-    assert "are different thresholds" in message
+    words = (*FIT, "3", *QUICK, "--recall", "0.9", *options[:1], "0.5", "--threshold", "0.5")
+    assert "are different thresholds" in run(*words).err
 
 
-def test_the_metric_and_the_seed_can_be_chosen(run, photos):
-    assert run(*FIT, "3", "--criterion", "zero_one", "--quiet").status == 0
+def test_metric_seed_and_categorical_columns_can_be_chosen(run, photos):
+    photos.write("photos.csv", {**photos.table(0), "size": [n % 3 for n in range(N_ROWS)]})
+    words = (*FIT, "3", "--criterion", "zero_one", "--categorical", "size", "--quiet")
+    assert run(*words).status == 0
     assert load_model("photos.model").estimator.criterion == "zero_one"
+    assert load_model("photos.model").kinds[0] == "category"
     scores = []
     for seed in ("1", "1", "2"):
         words = (*FIT, "3", "--estimator", "RandomSubspaceNB", "--method", "PairwiseClassifier")
@@ -126,13 +124,6 @@ def test_the_metric_and_the_seed_can_be_chosen(run, photos):
         assert run("predict", "photos.model", "new.csv", "--proba", "--out", "p.csv").status == 0
         scores.append(Path("p.csv").read_text())
     assert scores[0] == scores[1] != scores[2]
-
-
-def test_numeric_columns_can_be_categorical(run, photos):
-    photos.write("photos.csv", {**photos.table(0), "size": [n % 3 for n in range(N_ROWS)]})
-    assert run(*FIT, "3", *QUICK, "--categorical", "size").status == 0
-    assert load_model("photos.model").kinds[0] == "category"
-    assert run("predict", "photos.model", "photos.csv", "--out", "p.csv").status == 0
 
 
 def test_arff_needs_no_labels(run, photos):
@@ -169,14 +160,6 @@ def test_predictions_do_not_depend_on_further_columns_or_the_format(run, photos,
     pd.testing.assert_frame_equal(pd.read_csv("arff.csv"), expected)
     assert run("predict", model, "new.csv", "--proba", "--out", "scores.csv").status == 0
     np.testing.assert_allclose(pd.read_csv("scores.csv"), saved.predict_proba(rows), rtol=1e-12)
-
-
-def test_unknown_columns_are_an_error_unless_they_are_kept(run, photos, model):
-    photos.write("more.csv", {**photos.table(1), "name": ["x"] * N_ROWS})
-    ran = run("predict", model, "more.csv", "--out", "p.csv")
-    assert ran.status == 2
-    assert "also has 'name'" in ran.err
-    assert run("predict", model, "more.csv", "--keep", "name", "--out", "p.csv").status == 0
 
 
 def test_parquet_in_and_out(run, photos, model):
@@ -223,18 +206,8 @@ def test_tags_from_file_to_predictions(run, photos):
     photos.write(
         "more.csv", {name: [*c, "fog" if name == "genres" else ""] for name, c in columns.items()}
     )
-    words = (
-        "fit",
-        "tags.csv",
-        "--tags",
-        "genres",
-        "--separator",
-        "|",
-        "--model",
-        "m.model",
-        *QUICK,
-    )
-    assert run(*words).status == 0
+    words = ("--tags", "genres", "--separator", "|", "--model", "m.model", *QUICK)
+    assert run("fit", "tags.csv", *words).status == 0
     assert load_model("m.model").label_names == ("sand", "sea", "sun")
     words = ("evaluate", "m.model", "more.csv", "--separator", "|", "--json", "e.json")
     assert "fog" in run(*words).err
@@ -275,12 +248,8 @@ def test_evaluate_a_model(run, photos, model):
     for place, label in enumerate(found["labels"]):
         Y = truth[:, place], predicted[:, place]
         assert (label["rows"], label["predicted"]) == (Y[0].sum(), Y[1].sum())
-        for score, name in (
-            (precision_score, "precision"),
-            (recall_score, "recall"),
-            (f1_score, "f1"),
-        ):
-            assert label[name] == pytest.approx(score(*Y))
+        for score in (precision_score, recall_score, f1_score):
+            assert label[score.__name__.partition("_")[0]] == pytest.approx(score(*Y))
 
 
 def test_evaluate_a_method_by_cross_validation_beside_baselines(run, photos):
@@ -311,7 +280,7 @@ def test_evaluate_a_method_by_cross_validation_beside_baselines(run, photos):
         (["fit", "photos.csv", "--labels", "3", "--categorical", "fog", "--model", "m"], "fog"),
         (["fit", "ids.csv", "--labels", "1", "--model", "m"], "without any feature"),
         (["fit", "photos.csv", "--labels", "3", "--method", "Dance", "--model", "m"], "no class"),
-        (["fit", "photos.csv", "--labels", "3", "--recall", "0", "--model", "m"], "RecallControl"),
+        (["fit", "photos.csv", "--labels", "3", "--recall", "2", "--model", "m"], "between 0 and"),
         (["fit", "photos.csv", "--labels", "3", "--method", "os.getcwd", "--model", "m"], "fit"),
         (
             ["fit", "photos.csv", "--labels", "3", "--method", "PairwiseClassifier", "--criterion",
@@ -324,7 +293,8 @@ def test_evaluate_a_method_by_cross_validation_beside_baselines(run, photos):
         (["predict", "photos.model", "new.csv", "--out", "p.parquet.gz"], "cannot write p.parquet"),
         (["predict", "photos.model", "new.csv", "--out", "no/p.csv"], "there is no folder"),
         (["predict", "photos.model", "new.csv", "--out", "new.csv"], "is input and output"),
-        (["predict", "photos.model", "few.csv", "--out", "p.csv"], "lacks 'hue'"),
+        (["predict", "photos.model", "few.csv", "--out", "p.csv"], "lack ['hue']"),
+        (["predict", "photos.model", "more.csv", "--out", "p.csv"], "have ['name']"),
         (["predict", "photos.model", "bad.csv", "--out", "p.csv"], "column 'size', row 1 is 'big'"),
         (["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "fog"], "fog"),
         (["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "sea"], "names labels"),
@@ -340,6 +310,7 @@ def test_evaluate_a_method_by_cross_validation_beside_baselines(run, photos):
     ],
 )  # fmt: skip
 def test_errors_have_a_message_and_write_no_file(run, photos, model, words, message):
+    photos.write("more.csv", {**photos.table(1), "name": ["x"] * N_ROWS})
     photos.write("few.csv", {"size": ["1"], "sea": ["1"]})
     photos.write("bad.csv", {"size": ["1", "big"], "hue": ["red", "red"]})
     photos.write("ids.csv", {"id": [f"p{n}" for n in range(30)], "sea": [0, 1] * 15})

@@ -103,9 +103,9 @@ def test_all_kinds_of_rows_are_predicted_as_those_of_the_file(folder, tmp_path, 
 
 
 CHANGED_COLUMNS = {
-    "missing": (lambda frame: frame.drop(columns="hue"), "lacks 'hue'"),
-    "further": (lambda frame: frame.assign(id=1), "also has 'id'"),
-    "reordered": (lambda frame: frame[["hue", "size", "grade"]], "its order is 'hue', 'size'"),
+    "missing": (lambda frame: frame.drop(columns="hue"), r"lack \['hue'\]"),
+    "further": (lambda frame: frame.assign(id=1), r"have \['id'\]"),
+    "reordered": (lambda frame: frame[["hue", "size", "grade"]], r"found \['hue', 'size'"),
 }
 
 
@@ -122,7 +122,7 @@ def test_columns_are_those_of_fit_for_python_and_the_command_line(
         with pytest.raises(ValueError, match="(?i)feature names"):
             estimator.predict(rows)
     assert predicted_by_command(folder, model, rows, tmp_path)[0] == 2
-    assert message in capsys.readouterr().err
+    assert re.search(message, capsys.readouterr().err)
     if change == "reordered":
         expected = saved.predict(rows[FEATURES])
         np.testing.assert_array_equal(saved.predict(rows.to_dict("records")), expected)

@@ -1,6 +1,5 @@
 """Records of invented studies, and their reports."""
 
-import hashlib
 from functools import cache
 
 import numpy as np
@@ -39,40 +38,46 @@ def make_record(
     failed=(),
     absent=(),
     title="A study",
-    printed_only=False,
+    noise=0.02,
 ):
     """Return the record of an invented study with losses near the published ones.
 
     `failed` has tuples of set, algorithm and fold (of the first repeat) without a result.
-    `absent` names sets of the study that were not loaded.
-    With `printed_only` every fold has the published loss.
+    `absent` names sets of the study that were not loaded. Without noise every fold has the
+    published loss.
     """
-    rng = np.random.RandomState(0)
+    rng, known = np.random.RandomState(0), published.sets()
+    sets = {known["name"].str.lower()[n]: n for n in paper_sets} | dict.fromkeys(own_sets)
+    names = {"set": sets, "repeat": range(repeats), "fold": range(folds), "algorithm": algorithms}
+    tasks = pd.MultiIndex.from_product(names.values(), names=list(names)).to_frame(index=False)
+    is_failed = [
+        (t.set, t.algorithm, t.fold) in failed and t.repeat == 0 for t in tasks.itertuples()
+    ]
+    shares = tasks["algorithm"].isin(["FCM-W", "FCM-O"]) & ("FCM" in algorithms)
+    warned = (tasks["algorithm"] == "LPW") & (tasks["fold"] < 2)
+    results = tasks[~np.array(is_failed)].merge(
+        pd.Series(list(criteria), name="criterion"), "cross"
+    )
     printed = published.losses().stack()
-    names = published.sets()["name"].str.lower()
-    sets = {names[number]: number for number in paper_sets} | dict.fromkeys(own_sets)
-    results, tasks = [], []
-    for name, number in sets.items():
-        for place, algorithm in enumerate(algorithms):
-            for repeat in range(repeats):
-                for fold in range(folds):
-                    task = (name, repeat, fold, algorithm)
-                    is_failed = (name, algorithm, fold) in failed and repeat == 0
-                    tasks.append(make_task(*task, algorithms, is_failed, rng))
-                    if is_failed:
-                        continue
-                    for criterion, about in criteria.items():
-                        key = (number, criterion, algorithm)
-                        centre = printed.get(key, 0.4 - 0.02 * place)
-                        if (
-                            number in (11, 17) and not printed_only
-                        ):  # losses that the method can have
-                            centre = {"hamming": 0.48, "micro_f1": 0.92}.get(criterion, centre)
-                        spread = 0 if printed_only else 0.02
-                        value = float(np.clip(centre + rng.normal(0, spread), 0, 1))
-                        value = 1 - value if about["greater_is_better"] else value
-                        results.append((*task, criterion, value))
-    columns = ["set", "repeat", "fold", "algorithm", "criterion", "value"]
+    centres = []
+    for row in results.itertuples():
+        centre = 0.4 - 0.02 * algorithms.index(row.algorithm)
+        centre = printed.get((sets[row.set], row.criterion, row.algorithm), centre)
+        if sets[row.set] in (11, 17) and noise:  # losses that the method can have
+            centre = {"hamming": 0.48, "micro_f1": 0.92}.get(row.criterion, centre)
+        centres.append(centre)
+    values = np.clip(centres + rng.normal(0, noise, len(results)), 0, 1)
+    greater = results["criterion"].map(
+        {n: each["greater_is_better"] for n, each in criteria.items()}
+    )
+    other = {"N": 500, "d": 40, "L": 9, "LC": 2.1, "LD": 0.233, "avIR": 3.0, "AVsc": 0.1}
+    facts = [known.loc[n].drop("name").to_dict() if n else other for n in sets.values()]
+    run = {
+        "started": "2026-05-01T10:00:00+00:00",
+        "versions": {"python": "3.11.7", "numpy": "2.1.0", "pairmend": "0.1.0"},
+        "machine": {"system": "Linux", "processor": "x86_64", "cores": 2},
+    }
+    about = {"class": "pairmend.PairwiseClassifier", "params": {"threshold": 0.5}}
     return StudyRecord(
         definition={
             "name": "made-up",
@@ -83,118 +88,62 @@ def make_record(
             "split": "shuffled",
             "alpha": 0.1,
             "sets": {name: {"source": "catalogue"} for name in (*absent, *sets)},
-            "algorithms": {
-                name: {"class": "pairmend.PairwiseClassifier", "params": {"threshold": 0.5}}
-                for name in algorithms
-            },
+            "algorithms": dict.fromkeys(algorithms, about),
             "criteria": criteria,
         },
-        results=pd.DataFrame(results, columns=columns),
-        tasks=pd.DataFrame(tasks),
-        sets=pd.DataFrame([make_set(name, number, rng) for name, number in sets.items()]),
-        runs=pd.DataFrame(
-            [
-                {
-                    "started": "2026-05-01T10:00:00+00:00",
-                    "ended": ended,
-                    "versions": {"python": "3.11.7", "numpy": "2.1.0", "pairmend": "0.1.0"},
-                    "machine": {"system": "Linux", "processor": "x86_64", "cores": 2},
-                }
-                for ended in ("", "2026-05-01T11:00:00+00:00")
-            ]
+        results=results.assign(value=np.where(greater, 1 - values, values)),
+        tasks=tasks.assign(
+            status=np.where(is_failed, "failed", "done"),
+            seed=rng.randint(2**31, size=len(tasks)),
+            fit_seconds=rng.uniform(0.5, 2, len(tasks)),
+            predict_seconds=rng.uniform(0.1, 0.8, len(tasks)),
+            fitted_by=np.where(shares, "FCM", tasks["algorithm"]),
+            warnings=np.where(warned, WARNINGS, ""),
+            error=np.where(is_failed, "ValueError: y has <3> classes & no rows", ""),
+            traceback=np.where(is_failed, TRACEBACK, ""),
+            chosen="",
+            finished="2026-05-01T10:30:00+00:00",
         ),
+        sets=pd.DataFrame(facts).assign(
+            set=list(sets),
+            title=[f"All about {name}" for name in sets],
+            paper_number=np.array(list(sets.values()), dtype=float),
+            sha256="0" * 64,
+            source=[f"made up, {name}.arff" for name in sets],
+        ),
+        runs=pd.DataFrame([{**run, "ended": ended} for ended in ("", "2026-05-01T11:00:00+00:00")]),
     )
 
 
-def make_task(name, repeat, fold, algorithm, algorithms, is_failed, rng):
-    shares = algorithm in ("FCM-W", "FCM-O") and "FCM" in algorithms
-    return {
-        "set": name,
-        "repeat": repeat,
-        "fold": fold,
-        "algorithm": algorithm,
-        "status": "failed" if is_failed else "done",
-        "seed": int(rng.randint(2**31)),
-        "fit_seconds": float(rng.uniform(0.5, 2)),
-        "predict_seconds": float(rng.uniform(0.1, 0.8)),
-        "fitted_by": "FCM" if shares else algorithm,
-        "warnings": WARNINGS if algorithm == "LPW" and fold < 2 else "",
-        "error": "ValueError: y has <3> classes & no rows" if is_failed else "",
-        "traceback": TRACEBACK if is_failed else "",
-        "chosen": "",
-        "finished": "2026-05-01T10:30:00+00:00",
-    }
-
-
-def make_set(name, number, rng):
-    known = published.sets().loc[number].drop("name").to_dict() if number else None
-    return {
-        "set": name,
-        "title": f"All about {name}",
-        "paper_number": float("nan") if number is None else float(number),
-        "sha256": hashlib.sha256(name.encode()).hexdigest(),
-        "source": f"made up, {name}.arff",
-        **(known or {"N": 500, "d": 40, "L": 9, "LC": 2.1, "LD": 0.233, "avIR": 3.0, "AVsc": 0.1}),
-    }
-
-
 HOSTILE = '<script>alert("x")</script> & 50%_off #1 $x$ {a} ^~\\ |b|'
+SMALL = {"own_sets": (), "criteria": TWO, "folds": 2, "repeats": 1}
 RECORDS = {
     "paper": {
         "failed": [("flags", "FCM-W", 3), ("ours", "LPW", 0), ("ours", "LPW", 1)],
         "title": "The paper's study, made up",
     },
     "printed losses": {
-        "paper_sets": tuple(published.sets().index),
-        "own_sets": (),
-        "folds": 2,
-        "repeats": 1,
-        "printed_only": True,
+        "paper_sets": tuple(published.sets().index), "own_sets": (), "folds": 2, "repeats": 1,
+        "noise": 0.0,
     },
-    "one set": {"paper_sets": (29,), "own_sets": (), "criteria": TWO, "repeats": 1},
     "four sets": {"paper_sets": (10, 23, 24, 29), "own_sets": (), "repeats": 1},
-    "two algorithms": {
-        "paper_sets": (6, 8, 9, 10, 29),
-        "algorithms": ("LPW", "FCM"),
-        "criteria": TWO,
-        "repeats": 1,
-    },
     "one algorithm": {"algorithms": ("LPW",), "criteria": TWO, "repeats": 1, "folds": 3},
-    "sets to come": {
-        "paper_sets": (8, 29),
-        "own_sets": (),
-        "absent": ("arts", "birds"),
-        "criteria": TWO,
-        "folds": 2,
-        "repeats": 1,
-    },
+    "sets to come": {**SMALL, "paper_sets": (8, 29), "absent": ("arts", "birds")},
     "twelve algorithms": {
-        "algorithms": (*published.ALGORITHMS, *(f"own-{n}" for n in range(8))),
+        **SMALL, "algorithms": (*published.ALGORITHMS, *(f"own-{n}" for n in range(8))),
         "paper_sets": (6, 8, 9, 11, 29),
-        "own_sets": (),
-        "criteria": TWO,
-        "folds": 2,
-        "repeats": 1,
     },
     "more is better": {
         "criteria": {"accuracy": {"title": "accuracy", "greater_is_better": True}},
-        "paper_sets": (6, 8, 9, 10, 29),
-        "algorithms": ("A", "B", "C"),
-        "repeats": 1,
+        "paper_sets": (6, 8, 9, 10, 29), "algorithms": ("A", "B", "C"), "repeats": 1,
     },
     "nothing finished": {
-        "paper_sets": (29,),
-        "own_sets": (),
-        "folds": 2,
-        "repeats": 1,
+        **SMALL, "criteria": CRITERIA, "paper_sets": (29,),
         "failed": [("yeast", name, fold) for name in published.ALGORITHMS for fold in (0, 1)],
     },
     "own algorithms": {
-        "algorithms": ("chains", "trees", "neighbours"),
-        "paper_sets": (),
-        "own_sets": tuple(f"own {n}" for n in range(7)),
-        "criteria": TWO,
-        "repeats": 1,
+        "algorithms": ("chains", "trees", "neighbours"), "paper_sets": (),
+        "own_sets": tuple(f"own {n}" for n in range(7)), "criteria": TWO, "repeats": 1,
     },
     "hostile names": {
         "algorithms": (HOSTILE, "LPW", "_under", "$m$"),
@@ -209,7 +158,7 @@ RECORDS = {
         "failed": [("flags", HOSTILE, 1)],
         "folds": 3,
     },
-}
+}  # fmt: skip
 """Arguments of `make_record` by the name of a study."""
 
 
@@ -235,13 +184,3 @@ def page_of(summary_of, tmp_path_factory):
 def study(request):
     """The name of a study, for tests that apply to all studies."""
     return request.param
-
-
-@pytest.fixture(scope="session")
-def record(study, make):
-    return make(study)
-
-
-@pytest.fixture(scope="session")
-def summary(study, summary_of):
-    return summary_of(study)

@@ -264,5 +264,7 @@ def test_reports_of_folders_and_records(make, tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no study"):
         write_report(tmp_path)
     with pytest.raises(ValueError, match="expected the folder to write to"):
-        write_report(make("one set"))
-    assert write_report(make("one set"), tmp_path, only=["run"]) == Path(tmp_path, "report.html")
+        write_report(make("sets to come"))
+    assert write_report(make("sets to come"), tmp_path, only=["run"]) == Path(
+        tmp_path, "report.html"
+    )

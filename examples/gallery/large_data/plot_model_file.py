@@ -32,8 +32,8 @@ labels = pd.DataFrame(
 ).astype(int)
 clf = MendedClassifier(random_state=0).fit(photos, labels)
 path = Path(tempfile.mkdtemp()) / "photos.model"
-digest, contents = save_model(clf, path)
-print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB; it holds {contents}")
+digest = save_model(clf, path)
+print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
 
 # %%
 # Load and predict

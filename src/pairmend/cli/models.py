@@ -40,7 +40,7 @@ def fit(options: argparse.Namespace) -> dict[str, Any]:
     with progress(f"fitting {inputs.size_of(data)}") as update, messages_to(update):
         classifier.fit(X, data.Y)
     names = {each["name"] for each in columns}
-    digest, contents = save_model(
+    digest = save_model(
         classifier,
         options.model,
         feature_names=data.feature_names,
@@ -51,8 +51,8 @@ def fit(options: argparse.Namespace) -> dict[str, Any]:
         left_out=[*inputs.split_names(options.ignore), *(names - {*data.feature_names})],
     )
     show_status(f"wrote {options.model}: {method}, {inputs.size_of(data)}")
-    show_status(f"It holds {contents}\nSHA-256: {digest}")
-    return {"sha256": digest, "holds": contents, "columns": columns}
+    show_status(f"SHA-256: {digest}")
+    return {"sha256": digest, "columns": columns}
 
 
 def predict(options: argparse.Namespace) -> None:

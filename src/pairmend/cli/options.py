@@ -5,6 +5,7 @@ argparse and not typer, with which ``--help`` of an empty program takes 0.14 s i
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +129,19 @@ def _whole_number(text: str) -> int:
     return int(text)
 
 
+def _share(text: str) -> float:
+    with suppress(ValueError):
+        if 0 < float(text) < 1:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"expected a number between 0 and 1, got {text!r}")
+
+
 PATHS = ("FILE", "FOLDER", "DATA", "MODEL", "OUT", "PATH", "STUDY")
 TYPES: dict[str, Any] = {
     "N": _whole_number,
     "CHARACTER": lambda text: {"\\t": "\t", "tab": "\t"}.get(text, text),
-    **dict.fromkeys(("SECONDS", "SHARE", "LEVEL"), float),
+    **dict.fromkeys(("SHARE", "LEVEL"), _share),
+    "SECONDS": float,
     **dict.fromkeys(PATHS, Path),
 }
 """Types of values by their names; others are texts."""

@@ -70,7 +70,7 @@ class Audit:
     types: set[str] = field(default_factory=set)
     untrusted: set[str] = field(default_factory=set)
     sizes: dict[int, int | None] = field(default_factory=dict)
-    costs: dict[tuple[str, str], int] = field(default_factory=dict)
+    files: set[str] = field(default_factory=set)
 
     def spend(self, n_bytes: int) -> None:
         """Count bytes; more than the limit is an error."""
@@ -136,6 +136,10 @@ class Audit:
         if not all(type(node[key]) is str for key in ("__class__", "__module__", "__loader__")):
             raise ValueError("an object has no type")
         self.spend(NODE_BYTES)
+        if "file" in node:
+            if node["file"] in self.files:
+                raise ValueError("two objects are in the same file")
+            self.files.add(node["file"])
         loader, name = node["__loader__"], type_name(node)
         self.types.add(full_name(name))
         if not (is_trusted(loader, name) or (name in self.trusted and loader in BY_USER)):
@@ -147,20 +151,11 @@ class Audit:
                 if any(kind["__loader__"] != "TypeNode" for kind in node["key_types"]["content"]):
                     raise ValueError("a dict has keys that are neither texts nor numbers")
             case "NdArrayNode" if node["type"] != "json":
-                self._once(self._array, node)
+                self._array(node)
             case "SparseMatrixNode":
-                self._once(self._check_sparse, node)
+                self._check_sparse(node)
             case "TreeNode":
                 self._check_tree(node)
-
-    def _once(self, check: Callable[[Node], Any], node: Node) -> None:
-        """Check the file of a node; one that was checked before is counted only."""
-        key, used = (check.__name__, node["file"]), self.used
-        if key in self.costs:
-            self.spend(self.costs[key])
-        else:
-            check(node)
-            self.costs[key] = self.used - used
 
     def _array(self, node: Node) -> NDArray[Any]:
         if (node["__loader__"], node["type"]) != ("NdArrayNode", "numpy"):

@@ -33,7 +33,7 @@ def prepared(rows: Any, names: Sequence[str], kinds: Sequence[str] | None) -> An
             if not isinstance(row, Mapping):
                 raise ValueError(f"row {number} is a {type(row).__name__}; expected a dict")
             if row.keys() != known:
-                check_names(f"row {number}", sorted(row, key=[*names, *row].index), names)
+                check_names(f"row {number}", list(row), names)
         table = {name: [row[name] for row in rows] for name in names}
     elif is_frame(rows):
         check_names(source, frame_columns(rows), names)
@@ -64,17 +64,12 @@ def check_names(source: str, found: Sequence[Any], expected: Sequence[str]) -> N
     """Raise an error for other columns than those of fit, or another order."""
     if list(found) == list(expected):
         return
-    known, given = set(expected), set(found)
-    problems = {
-        "lacks": [name for name in expected if name not in given],
-        "also has": [name for name in found if name not in known],
-        "its order is": list(found),
-    }
-    problem, names = next((problem, names) for problem, names in problems.items() if names)
-    shown, wanted = (", ".join(map(repr, each[:10])) for each in (names, expected))
+    missing = [name for name in expected if name not in found]
+    further = [name for name in found if name not in expected]
     raise ValueError(
-        f"{source} must have the columns that the model was fitted on, in the same order: "
-        f"{problem} {shown}. Expected {wanted}{', ...' if len(expected) > 10 else ''}."
+        f"{source} must have the columns that the model was fitted on, in the same order; found "
+        f"{list(found)[:10]}, which lack {missing[:10]} and have {further[:10]}; expected "
+        f"{list(expected)[:10]}"
     )
 
 

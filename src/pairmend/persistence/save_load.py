@@ -29,7 +29,6 @@ import pairmend
 from pairmend._utils.arrays import frame_columns, is_frame, with_numpy_arrays
 from pairmend._utils.defaults import MAX_MODEL_BYTES
 from pairmend._utils.files import replaced
-from pairmend._utils.text import counted
 from pairmend.frames.columns import column_kinds
 from pairmend.persistence import audit, trust
 from pairmend.persistence.rows import KINDS
@@ -56,7 +55,7 @@ def save_model(
     updates: bool = False,
     tags: tuple[str, str] | None = None,
     left_out: Sequence[str] = (),
-) -> tuple[str, str]:
+) -> str:
     """Save a fitted classifier in a file that can be loaded without running code from it.
 
     Parameters
@@ -86,12 +85,8 @@ def save_model(
 
     Returns
     -------
-    sha256 : str
+    str
         The SHA-256 that identifies the model, for ``load_model(path, sha256=...)``.
-    contents : str
-        One line on the rows of the training data that the file holds. They are those of
-        neighbourhoods, scaled, or all rows of nearest neighbours as
-        :class:`~pairmend.baselines.MLkNN`, as they were given.
 
     Raises
     ------
@@ -104,6 +99,11 @@ def save_model(
     --------
     load_model : Loads it again.
 
+    Notes
+    -----
+    The file of a classifier with neighbourhoods holds rows of the training data, scaled; that of
+    nearest neighbours, as :class:`~pairmend.baselines.MLkNN`, all of them, as they were given.
+
     Examples
     --------
     >>> import tempfile, pathlib
@@ -114,10 +114,8 @@ def save_model(
     >>> clf = PairwiseClassifier(random_state=0).fit(X, Y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "pairs.model")
-    ...     _, contents = save_model(clf, path, label_names=["sea", "sun", "sand", "surf", "rain"])
+    ...     _ = save_model(clf, path, label_names=["sea", "sun", "sand", "surf", "rain"])
     ...     saved = load_model(path)
-    >>> contents
-    'no rows'
     >>> saved.label_names
     ('sea', 'sun', 'sand', 'surf', 'rain')
     >>> bool((saved.estimator.predict_proba(X) == clf.predict_proba(X)).all())
@@ -158,7 +156,7 @@ def save_model(
     digest = hashlib.sha256(body).hexdigest()
     with replaced(path) as temporary:
         temporary.write_bytes(b"%s %d\n%s\n" % (MAGIC, FORMAT, digest.encode("ascii")) + body)
-    return digest, _describe_contents(model, updates=updates)
+    return digest
 
 
 def _kinds_of(model: Any, X: Any, feature_names: Sequence[str]) -> Sequence[str] | None:
@@ -235,33 +233,6 @@ def _leave_out(node: audit.Node, updates: bool) -> None:
         own["memory"] = own["verbose"] | {"content": "null"}  # a cache of fits
 
 
-HELD_ROWS = {
-    **dict.fromkeys(("points_", "rows_"), "scaled"),
-    **dict.fromkeys(("_fit_X", "X_fit_", "X_train_", "support_vectors_"), "as they were given"),
-}
-"""Attributes with rows: of neighbourhoods and the kernel ridge; of nearest neighbours, kernels."""
-
-
-def _describe_contents(model: Any, *, updates: bool) -> str:
-    """Return how many training rows the file of a model holds, and how."""
-    rows: dict[tuple[int, str], int] = {}
-    for value in audit.reachable(model):
-        own = getattr(value, "__dict__", {})
-        for name, how in HELD_ROWS.items():
-            if getattr(own.get(name), "ndim", 0) == 2:
-                n_rows, n_columns = own[name].shape
-                rows[n_rows, how] = max(n_columns, rows.get((n_rows, how), 0))
-        if updates and type(value).__name__ == "IncrementalState":
-            rows[len(value.Y), "as given for partial_fit"] = model.n_features_in_
-    return (
-        "; ".join(
-            f"{counted(n_rows, 'row')} of {counted(n_columns, 'feature')} {how}"
-            for (n_rows, how), n_columns in rows.items()
-        )
-        or "no rows"
-    )
-
-
 def load_model(
     path: str | Path,
     trusted: Sequence[str] = (),
@@ -320,7 +291,7 @@ def load_model(
     >>> clf = BinaryRelevance().fit(X, Y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "labels.model")
-    ...     digest, _ = save_model(clf, path)
+    ...     digest = save_model(clf, path)
     ...     saved = load_model(path, sha256=digest)
     >>> bool((saved.predict(X) == clf.predict(X)).all())
     True

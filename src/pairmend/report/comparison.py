@@ -9,7 +9,6 @@ labels: where P is close to 0, the printed losses are impossible for the method 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import comb
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -80,15 +79,6 @@ def procedure(n_algorithms: int, control: str | None) -> str:
     if control is not None:
         return "holm"
     return "bergmann-hommel" if n_algorithms <= MOST_ALGORITHMS else "shaffer"
-
-
-def least_adjusted_p(n_sets: int, n_algorithms: int, control: str | None = None) -> float:
-    """Return the adjusted p-value of Wilcoxon's test for an algorithm that wins every set."""
-    # No p-value is smaller: up to 25 sets the test is exact, and all procedures used here multiply
-    # the smallest p-value by the number of pairs.
-    won = [[0.0, float(number)] for number in range(1, n_sets + 1)]
-    (raw,) = stats.wilcoxon(won, adjust=None)["p_value"]
-    return min(1.0, raw * (comb(n_algorithms, 2) if control is None else n_algorithms - 1))
 
 
 def friedman_tests(losses: Mapping[str, Losses]) -> pd.DataFrame:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,13 +70,6 @@ class Summary:
         sizes = ", ".join(counted(len(frame), thing) for thing, frame in frames.items())
         n_folds = counted(self.n_values, "fold")
         return f"{sizes}, {n_folds}; level of significance {self.alpha:g}."
-
-    def is_in_reach(self, metric: str) -> bool:
-        """Return whether any losses on this number of sets could differ significantly."""
-        losses = self.losses[metric]
-        n_sets, n_algorithms = losses.means.shape
-        least = comparison.least_adjusted_p
-        return losses.is_tested and least(n_sets, n_algorithms, self.control) < self.alpha
 
     def to_dict(self) -> dict[str, Any]:
         """Return verdicts, tests and notes as plain data, for JSON."""
@@ -269,7 +263,7 @@ def _verdicts(summary: Summary, losses: Mapping[str, Losses]) -> pd.DataFrame:
         if each.is_tested:
             tests = summary.pairs.loc[metric]
             better = tests.loc[tests["adjusted p"] < summary.alpha, "effect"] > 0
-            significant = _as_text(better) if summary.is_in_reach(metric) else "out of reach"
+            significant = _as_text(better)
         tests = summary.over_sets if len(each.means) > 1 else summary.on_sets
         decided = "not tested"
         if len(tests):
@@ -302,6 +296,7 @@ def _as_text(first_is_better: "pd.Series[bool]") -> str:
 def _notes(summary: Summary, record: "StudyRecord", names: list[str]) -> Iterator[str]:
     """Yield sentences about what is missing."""
     given, losses = record.definition, summary.losses
+    n_pairs = len(names) - 1 if summary.control else comb(len(names), 2)
     if len(names) < 2:
         yield f"There is nothing to compare: {listed(names or ['no algorithm'])} has results."
     else:
@@ -315,8 +310,10 @@ def _notes(summary: Summary, record: "StudyRecord", names: list[str]) -> Iterato
                 f"Friedman's and Wilcoxon's tests need at least {MIN_SETS} sets with all results; "
                 "the Bayesian tests are valid on few sets."
             )
-        elif not all(summary.is_in_reach(metric) for metric in losses):
-            why = f"With so few sets and {len(names)} algorithms"
+        elif any(
+            n_pairs * 2.0 ** (1 - len(each.means)) >= summary.alpha for each in losses.values()
+        ):
+            why = f"With so few sets and {len(names)} algorithms"  # each test is exact
             yield f"{why} no adjusted p-value of Wilcoxon's test can be below {summary.alpha:g}."
     for thing, known in (("algorithms", names), ("sets", summary.sets.index)):
         if missing := [name for name in given[thing] if name not in known]:
