@@ -30,6 +30,7 @@ from pairmend import (
     PairwiseClassifier,
 )
 from pairmend.baselines import BinaryRelevance, MLkNN
+from pairmend.forests.estimator import MultiLabelBoosting
 from pairmend.persistence import ModelFileError, load_model, save_model
 from soak.state import State
 from soak.workers import run_seeds
@@ -91,6 +92,7 @@ def originals():
             X,
         ),
         (MendedClassifier(cv=2, random_state=np.random.RandomState(0)), X),
+        (MendedClassifier(MultiLabelBoosting(3), cv=2, random_state=0), X),
         (BinaryRelevance(RandomForestClassifier(2, max_depth=2), random_state=0), X),
         (BinaryRelevance(DecisionTreeClassifier(max_depth=2), random_state=0), S),
         (MLkNN(3), S),

@@ -23,7 +23,7 @@ from pairmend import (
 )
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
-from pairmend.forests.estimator import MultiLabelForest
+from pairmend.forests.estimator import MultiLabelBoosting, MultiLabelForest
 from pairmend.pairwise import (
     BradleyTerryClassifier,
     CorrectedBinaryRelevance,
@@ -116,6 +116,7 @@ CHECKED = {
     "mended-forest": MendedClassifier(
         RandomForestClassifier(3, max_depth=3), criterion="micro_f1", scaling="standard", **FIXED
     ),
+    "mended-boosting": MendedClassifier(MultiLabelBoosting(5, random_state=0), **FIXED),
     "mended-ranking": MendedClassifier(
         CalibratedLabelRanking(RandomSubspaceNB(4)), scaling="log_odds", **FIXED
     ),

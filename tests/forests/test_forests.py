@@ -1,4 +1,4 @@
-"""MultiLabelForest against slow references: trees of scikit-learn, row by row."""
+"""MultiLabelForest and MultiLabelBoosting against slow references: trees of scikit-learn."""
 
 import tracemalloc
 
@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import config_context
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeRegressor
 
 from pairmend._utils.training import relative_weights
-from pairmend.forests.estimator import MultiLabelForest
+from pairmend.forests.estimator import BOOSTING, MultiLabelBoosting, MultiLabelForest
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +109,9 @@ def test_many_labels(data):
     np.testing.assert_allclose(found.reshape(90, 4, 10).std(axis=2), 0, atol=1e-6)
     brier = np.mean((found - many) ** 2)
     assert brier < 0.8 * np.mean((many.mean(axis=0) - many) ** 2)
-    table = forest.fit(X, np.random.RandomState(0).uniform(size=(90, 400)) < 0.01).trees_.leaf_proba
+    table = forest.fit(
+        X, np.random.RandomState(0).uniform(size=(90, 400)) < 0.01
+    ).trees_.leaf_values
     assert table.nnz < 0.1 * np.prod(table.shape)
     assert table.data.nbytes + table.indices.nbytes == 8 * table.nnz
     rows = np.tile(X, (12, 1))
@@ -121,6 +124,28 @@ def test_many_labels(data):
     np.testing.assert_array_equal(proba[:90], forest.predict_proba(X))
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_equals_boosting_of_scikit_learn(data, form):
+    """Integers, of which each has a bin; scikit-learn compares with the middle between two."""
+    X, Y, weights = (np.vstack([part] * 4) for part in (*data[:2], data[2][:, np.newaxis]))
+    X, weights = np.round(2 * X), weights.ravel()
+    model = MultiLabelBoosting(20, random_state=0).fit(form(X), Y, weights)
+    new = np.round(3 * np.random.RandomState(1).normal(size=(30, 5)))
+    found = model.predict_proba(form(new))
+    single = relative_weights(weights).astype(np.float32)
+    for label in range(3):
+        boosting = HistGradientBoostingClassifier(**BOOSTING, max_iter=20, random_state=0)
+        expected = boosting.fit(X, Y[:, label], single).predict_proba(new)[:, 1]
+        np.testing.assert_allclose(found[:, label], expected, atol=1e-6)
+    np.testing.assert_allclose(found[:, 3], 1 / (relative_weights(weights).sum() + 2), rtol=1e-6)
+    np.testing.assert_array_equal(model.predict_proba(form(new)[:1]), found[:1])
+    scaled = MultiLabelBoosting(20, random_state=0).fit(form(X), Y, weights * 1e3)
+    np.testing.assert_array_equal(scaled.predict_proba(form(new)), found)
+    gaps = np.where(X == 1, np.nan, X)
+    assert np.isfinite(MultiLabelBoosting(20).fit(gaps, Y).predict_proba(gaps)).all()
+
+
+@pytest.mark.parametrize("kind", [MultiLabelForest, MultiLabelBoosting])
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -129,12 +154,12 @@ def test_many_labels(data):
         ("left", lambda trees: np.where(trees.left < 0, trees.left - 10**6, trees.left)),
     ],
 )
-def test_damaged_trees_are_refused(data, name, change):
+def test_damaged_trees_are_refused(data, name, change, kind):
     X, Y, _ = data
-    forest = MultiLabelForest(5, random_state=0).fit(X, Y)
-    object.__setattr__(forest.trees_, name, change(forest.trees_))
+    model = kind(5, random_state=0).fit(X, Y)
+    object.__setattr__(model.trees_, name, change(model.trees_))
     with pytest.raises(ValueError, match="damaged: fit the classifier again"):
-        forest.predict_proba(X)
+        model.predict_proba(X)
 
 
 def test_any_csr_matrix_is_read_and_not_changed(data):

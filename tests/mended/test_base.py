@@ -9,13 +9,15 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.datasets import make_multilabel_classification
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit
+from sklearn.multioutput import MultiOutputClassifier
 
 from pairmend import MendedClassifier
 from pairmend._utils.training import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.mended.base import (
+    BOOSTING,
     FOREST,
     KERNEL,
     LINEAR,
@@ -58,6 +60,13 @@ def mixed_rows(n_rows=400):
     return X, np.column_stack([linear, np.abs(X[:, :2]) < 0.5]).astype(int)
 
 
+def product_rows(n_rows=1800):
+    """Labels that depend on products of features."""
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(n_rows, 24))
+    return X, (X[:, :2] * X[:, 2:4] + 0.5 * rng.normal(size=(n_rows, 2)) > 0.2).astype(int)
+
+
 @pytest.fixture(scope="module")
 def mixed():
     X, Y = mixed_rows()
@@ -76,6 +85,43 @@ def test_each_kind_of_data_gets_its_classifier(rows, name):
         assert clf.estimator_.estimators[LINEAR].estimator.C == 10
         noisy = MendedClassifier(random_state=0).fit(*linear_rows(noise=1.0))
         assert noisy.estimator_.estimators[LINEAR].estimator.C == 1
+
+
+@pytest.mark.parametrize("cv", [5, ShuffleSplit(2, test_size=0.2, random_state=0)])
+def test_boosting_is_used_where_its_trial_promises_a_gain(cv, tmp_path):
+    X, Y = product_rows()
+    clf = MendedClassifier(cv=cv, random_state=0).fit(X[:1300], Y[:1300])
+    assert clf.base_weights_[BOOSTING] > 0.5
+    losses = dict(zip(*clf.base_search_.values(), strict=True))
+    names = [f"stacked {kind} boosting (trial)" for kind in ("with", "without")]
+    assert losses[names[0]] < 0.97 * losses[names[1]]
+    assert losses[BOOSTING] < min(losses[name] for name in (LINEAR, FOREST, KERNEL))
+    alone = HistGradientBoostingClassifier(random_state=0)
+    errors = [
+        (model.predict(X[1300:]) != Y[1300:]).mean()
+        for model in (MultiOutputClassifier(alone).fit(X[:1300], Y[:1300]), clf)
+    ]
+    assert errors[1] < 1.03 * errors[0]
+    save_model(clf, tmp_path / "products.model")
+    again = load_model(tmp_path / "products.model").estimator
+    np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+
+
+@pytest.mark.parametrize("kind", ["linear", "few rows", "wide", "sparse", "many labels"])
+def test_boosting_is_not_fitted_elsewhere(kind):
+    X, Y = product_rows(1200 if kind == "few rows" else 1300)
+    if kind == "linear":
+        X, Y = linear_rows(1300, noise=1.0)
+    elif kind == "wide":
+        X = np.hstack([X, np.random.RandomState(1).normal(size=(1300, 50))])
+    elif kind == "sparse":
+        X = sparse.csr_array(X)
+    elif kind == "many labels":
+        Y = np.tile(Y, 26)
+    clf = MendedClassifier(cv=5, random_state=0).fit(X, Y)
+    losses = dict(zip(*clf.base_search_.values(), strict=True))
+    assert BOOSTING not in losses
+    assert ("stacked with boosting (trial)" in losses) == (kind == "linear")
 
 
 def test_the_weighted_sum_is_better_than_its_parts(mixed):

@@ -1,7 +1,9 @@
 """All private functions of scikit-learn that the package uses."""
 
 from functools import cache
+from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -39,3 +41,9 @@ class FastParams(BaseEstimator):
     @cache
     def _get_param_names(cls) -> list[str]:
         return list(super()._get_param_names())
+
+
+def boosted_nodes(boosted: Any) -> tuple[list[Any], float]:
+    """Return the nodes of the trees of a binary HistGradientBoostingClassifier, and their start."""
+    nodes = [tree.nodes for (tree,) in boosted._predictors]
+    return nodes, float(np.ravel(boosted._baseline_prediction)[0])

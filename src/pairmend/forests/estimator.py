@@ -1,4 +1,4 @@
-"""MultiLabelForest: a random forest of all labels in compact form, with out-of-bag predictions."""
+"""MultiLabelForest and MultiLabelBoosting: decision trees of all labels in compact form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,14 +6,18 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import delayed
 
 from pairmend._utils.arrays import Convert, as_numpy, set_feature_attributes
-from pairmend._utils.computing import row_chunks
+from pairmend._utils.classifiers import smoothed_share
+from pairmend._utils.computing import budget, row_chunks
 from pairmend._utils.progress import iterate_calls
+from pairmend._utils.sklearn_private import boosted_nodes
 from pairmend._utils.training import all_equal, relative_weights
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.base_classifiers import DenseScaler
@@ -22,6 +26,15 @@ LARGE_OFFSET = 1000.0
 """Ratio of the mean of a feature and its deviation above which the mean is subtracted."""
 MAX_SAMPLES = 2500
 """Largest bootstrap sample of a tree, which bounds its size and the time to grow it."""
+MAX_BYTES = 2**27
+"""Largest size of the arrays of a chunk of rows: those of larger ones leave the caches."""
+BOOSTING = {
+    "learning_rate": 0.2, "max_leaf_nodes": 16, "max_features": 0.5, "l2_regularization": 10.0,
+    "early_stopping": False,
+}  # fmt: skip
+"""Trees are smaller, and penalized more, than those that scikit-learn grows by default."""
+N_BINS = 255
+"""Largest number of bins of a feature, between which boosted trees separate rows."""
 MAX_OUTPUTS = 32
 """Number of labels above which trees are grown for random sums of labels, anew for each tree."""
 
@@ -31,7 +44,8 @@ class Trees:
     """Decision trees in common arrays, one after the other.
 
     A forest of scikit-learn stores two numbers of double precision for each label and node. Leaves
-    have few rows, which have few of many labels: only frequencies above 0 are stored here.
+    have few rows, which have few of many labels: only frequencies above 0 are stored here. Trees
+    that are boosted have one label each.
 
     Attributes
     ----------
@@ -46,9 +60,9 @@ class Trees:
     threshold : ndarray of float32, shape (n_nodes,)
         Rows whose feature is at most this go to the left.
     left, right : ndarray of int, shape (n_nodes,)
-        Children of a node. `left` of a leaf is -1 minus its row of `leaf_proba`.
-    leaf_proba : csr_array of shape (n_leaves, n_labels)
-        Frequencies of labels in the leaves.
+        Children of a node. `left` of a leaf is -1 minus its row of `leaf_values`.
+    leaf_values : csr_array of shape (n_leaves, n_labels)
+        What the leaves add for labels: their frequencies, or log-odds.
     """
 
     n_features: int
@@ -58,11 +72,11 @@ class Trees:
     threshold: FloatArray
     left: IntArray
     right: IntArray
-    leaf_proba: Any
+    leaf_values: Any
 
     @classmethod
     def of(cls, trees: Sequence[Any], tables: Sequence[Any], n_features: int) -> "Trees":
-        """Join the arrays of trees by `_grow`; the tables hold the frequencies in their leaves."""
+        """Join the children on both sides, the features and the thresholds of trees, and tables."""
         left, right, feature, threshold = (
             np.concatenate(parts) for parts in zip(*trees, strict=True)
         )
@@ -82,23 +96,22 @@ class Trees:
             sparse.vstack(tables, format="csr"),
         )
 
-    def predict_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the mean frequencies of labels over the trees, (n_rows, n_labels)."""
+    def sums(self, X: MatrixLike) -> FloatArray:
+        """Return the sums of the leaf values over the trees, (n_rows, n_labels)."""
         self._check(X)
-        n_leaves, n_labels = self.leaf_proba.shape
-        leaf_proba = self.leaf_proba.astype(np.float64)
+        n_leaves, n_labels = self.leaf_values.shape
+        leaf_values = self.leaf_values.astype(np.float64)
         children = np.concatenate([self.right, self.left])
-        proba = np.empty((X.shape[0], n_labels))
-        n_trees, per_leaf = len(self.roots), -(-leaf_proba.nnz // max(1, n_leaves))
+        sums = np.empty((X.shape[0], n_labels))
+        n_trees, per_leaf = len(self.roots), -(-leaf_values.nnz // max(1, n_leaves))
         row_size = len(self.used) + 3 * n_labels + (8 + 4 * per_leaf) * n_trees
-        for rows in row_chunks(len(proba), row_size):
+        for rows in row_chunks(len(sums), row_size, min(budget(), MAX_BYTES)):
             leaves = self._leaves(as_single(X[rows], self.used), children)
             starts = np.arange(0, len(leaves) + 1, n_trees)
             shape = (len(starts) - 1, n_leaves)
             reached = sparse.csr_array((np.ones(len(leaves)), leaves, starts), shape=shape)
-            proba[rows] = (reached @ leaf_proba).toarray()
-        proba /= n_trees
-        return proba
+            sums[rows] = (reached @ leaf_values).toarray()
+        return sums
 
     def _leaves(self, X: FloatArray, children: IntArray) -> IntArray:
         """Return the leaf of each row in each tree, row by row."""
@@ -123,13 +136,13 @@ class Trees:
         """
         if X.shape[1] != self.n_features:
             raise ValueError(
-                f"X has {X.shape[1]} features, but the forest expects {self.n_features}."
+                f"X has {X.shape[1]} features, but the trees expect {self.n_features}."
             )
         inner = np.flatnonzero(self.left >= 0)
         children = np.minimum(self.left[inner], self.right[inner])
-        if (children <= inner).any() or -self.left.min() > self.leaf_proba.shape[0]:
+        if (children <= inner).any() or -self.left.min() > self.leaf_values.shape[0]:
             raise ValueError(
-                "A forest has nodes that refer to nodes or leaves that it does not have. The model "
+                "A tree has nodes that refer to nodes or leaves that it does not have. The model "
                 "is damaged: fit the classifier again."
             )
 
@@ -155,7 +168,72 @@ def _rounded_down(threshold: FloatArray) -> FloatArray:
     return np.where(single > threshold, below, single)
 
 
-class MultiLabelForest(ClassifierMixin, BaseEstimator):
+class TreeClassifier(ClassifierMixin, BaseEstimator):
+    """Base class of classifiers that are trees of single precision.
+
+    They predict with numpy, arrays of other libraries, too.
+
+    Attributes
+    ----------
+    trees_ : Trees
+        The trees.
+    scaler_ : DenseScaler
+        Encoder of rows.
+    offset_ : ndarray of shape (n_columns,) or None
+        Means of features that are far from 0 compared with their deviation, 0 for others. Trees
+        compare numbers in single precision. None after a fit on sparse rows.
+    classes_ : ndarray of shape (n_labels,)
+        Numbers of the labels.
+    """
+
+    takes_encoded_frames = True
+
+    def _fit_encoder(self, X: MatrixLike, sample_weight: FloatArray | None) -> MatrixLike:
+        """Fit the encoder of rows, and return them encoded."""
+        self.scaler_ = DenseScaler(standardize=False).fit(X, sample_weight=sample_weight)
+        self.offset_ = None
+        encoded = self._encode(X)
+        if sparse.issparse(encoded):
+            return encoded
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.offset_ = large_offsets(encoded.mean(axis=0), encoded.std(axis=0))
+        return encoded - self.offset_
+
+    def _encode(self, X: MatrixLike) -> MatrixLike:
+        """Return rows of numbers; large offsets of features are subtracted."""
+        encoded = self.scaler_.transform(as_numpy(X))
+        return encoded if self.offset_ is None else encoded - self.offset_
+
+    def tree_weights(self, n_rows: int, sample_weight: FloatArray | None) -> FloatArray:
+        """Return weights of rows.
+
+        Of splits with the same gain, rounding of weights would choose one: in single precision,
+        weights times a constant are the same numbers.
+        """
+        if sample_weight is None:
+            return np.ones(n_rows)
+        return relative_weights(sample_weight).astype(np.float32).astype(np.float64)
+
+    def set_trees(
+        self, trees: Sequence[Any], tables: Sequence[Any], X: MatrixLike, n_columns: int
+    ) -> Self:
+        """Set trees with the values of their leaves, see `Trees.of`; X has the features."""
+        self.trees_ = Trees.of(trees, tables, n_columns)
+        self.classes_ = np.arange(tables[0].shape[1])
+        set_feature_attributes(self, X)
+        return self
+
+    def __sklearn_array_api_convert__(self, convert: Convert) -> Self:
+        return self  # trees stay on the host
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+
+class MultiLabelForest(TreeClassifier):
     """Random forest of label indicators.
 
     It differs from scikit-learn's :class:`~sklearn.ensemble.RandomForestClassifier` in its size: a
@@ -176,21 +254,7 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         Number of threads that grow trees.
     random_state : int, RandomState or None, default=None
         Draws samples and the features that a node compares.
-
-    Attributes
-    ----------
-    trees_ : Trees
-        The trees.
-    scaler_ : DenseScaler
-        Encoder of rows.
-    offset_ : ndarray of shape (n_columns,) or None
-        Means of features that are far from 0 compared with their deviation, 0 for others. Trees
-        compare numbers in single precision. None after a fit on sparse rows.
-    classes_ : ndarray of shape (n_labels,)
-        Numbers of the labels.
     """
-
-    takes_encoded_frames = True
 
     def __init__(
         self,
@@ -222,13 +286,7 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         Y = sparse.csr_array(y, dtype=np.float64)
         n_rows, n_labels = Y.shape
         weights = self.tree_weights(n_rows, sample_weight)
-        self.scaler_ = DenseScaler(standardize=False).fit(X, sample_weight=sample_weight)
-        self.offset_ = None
-        encoded = self._encode(X)
-        if not sparse.issparse(encoded):
-            with np.errstate(over="ignore", invalid="ignore"):
-                self.offset_ = large_offsets(encoded.mean(axis=0), encoded.std(axis=0))
-            encoded = encoded - self.offset_
+        encoded = self._fit_encoder(X, sample_weight)
         rows = as_trees_read(encoded)
         sums = np.zeros((n_rows, n_labels), dtype=np.float32)
         n_trees = np.zeros(n_rows)
@@ -248,50 +306,89 @@ class MultiLabelForest(ClassifierMixin, BaseEstimator):
         proba[n_trees == 0] = weights @ Y / weights.sum()
         return proba
 
-    def tree_weights(self, n_rows: int, sample_weight: FloatArray | None) -> FloatArray:
-        """Return weights of rows.
-
-        Of splits with the same gain, rounding of weights would choose one: in single precision,
-        weights times a constant are the same numbers.
-        """
-        if sample_weight is None:
-            return np.ones(n_rows)
-        return relative_weights(sample_weight).astype(np.float32).astype(np.float64)
-
     def tree_seeds(self) -> list[int]:
         """Return the seed of each tree."""
         rng, largest = check_random_state(self.random_state), np.iinfo(np.int32).max
         return [int(seed) for seed in rng.randint(largest, size=self.n_estimators)]
 
-    def set_trees(
-        self, trees: Sequence[Any], tables: Sequence[Any], X: MatrixLike, n_columns: int
-    ) -> Self:
-        """Set trees by `grow`, with the frequencies in their leaves; X has the features."""
-        self.trees_ = Trees.of(trees, tables, n_columns)
-        self.classes_ = np.arange(tables[0].shape[1])
-        set_feature_attributes(self, X)
-        return self
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the probabilities of labels, (n_samples, n_labels)."""
+        return self.trees_.sums(self._encode(X)) / len(self.trees_.roots)
+
+
+class MultiLabelBoosting(TreeClassifier):
+    """Gradient boosting of each label by histograms of the features, on all rows.
+
+    The trees are those of scikit-learn's
+    :class:`~sklearn.ensemble.HistGradientBoostingClassifier`, kept in the form of a forest's. A
+    label with one class only has its smoothed share. NaN becomes the mean of the feature.
+
+    Parameters
+    ----------
+    n_iter : int, default=100
+        Number of trees of a label.
+    random_state : int, RandomState or None, default=None
+        Draws the features that a node compares.
+    """
+
+    def __init__(
+        self, n_iter: int = 100, *, random_state: int | np.random.RandomState | None = None
+    ):
+        self.n_iter = n_iter
+        self.random_state = random_state
+
+    def fit(self, X: MatrixLike, y: Any, sample_weight: FloatArray | None = None) -> Self:
+        """Grow the trees on label indicators of shape (n_samples, n_labels)."""
+        Y = y.toarray() if sparse.issparse(y) else np.asarray(y)
+        weights = self.tree_weights(len(Y), sample_weight)
+        encoded = self._fit_encoder(X, sample_weight)
+        codes, limits = _in_bins(as_single(encoded, np.arange(encoded.shape[1])))
+        params = {**BOOSTING, "max_iter": self.n_iter, "random_state": self.random_state}
+        trees, tables = [], []
+        for label, share in enumerate(smoothed_share(Y, weights)):
+            nodes: list[Any] = []
+            start = logit(share)
+            if 0 < Y[:, label].sum() < len(Y):
+                boosted = HistGradientBoostingClassifier(**params)
+                nodes, start = boosted_nodes(boosted.fit(codes, Y[:, label], weights))
+            # The first tree is a leaf.
+            trees += [(np.array([-1]), np.array([-1]), np.zeros(1, dtype=int), np.zeros(1))]
+            tables += [_of_label(np.array([start]), label, Y.shape[1])]
+            for own in nodes:
+                is_leaf = own["is_leaf"] == 1
+                left, right = (
+                    np.where(is_leaf, -1, own[to].astype(int)) for to in ("left", "right")
+                )
+                feature = own["feature_idx"].astype(int)
+                threshold = limits[feature, own["num_threshold"].astype(int)]
+                trees += [(left, right, feature, threshold)]
+                tables += [_of_label(own["value"][is_leaf], label, Y.shape[1])]
+        return self.set_trees(trees, tables, X, encoded.shape[1])
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the probabilities of labels, (n_samples, n_labels).
+        """Return the probabilities of labels, (n_samples, n_labels)."""
+        return np.asarray(expit(self.trees_.sums(self._encode(X))))
 
-        They are computed with numpy, of arrays of other libraries, too.
-        """
-        return self.trees_.predict_proba(self._encode(as_numpy(X)))
 
-    def _encode(self, X: MatrixLike) -> MatrixLike:
-        """Return rows of numbers; large offsets of features are subtracted."""
-        encoded = self.scaler_.transform(X)
-        return encoded if self.offset_ is None else encoded - self.offset_
+def _in_bins(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the numbers of bins with about as many rows each, and the upper limits of the bins.
 
-    def __sklearn_array_api_convert__(self, convert: Convert) -> Self:
-        return self  # trees stay on the host
+    For each label anew, scikit-learn would take seconds to find them if rows have weights.
+    """
+    codes: FloatArray = np.empty(X.shape)
+    limits: FloatArray = np.zeros((X.shape[1], N_BINS))
+    shares = np.arange(1, N_BINS) / N_BINS
+    for feature, column in enumerate(X.T):
+        found = np.unique(np.quantile(column, shares, method="inverted_cdf"))
+        limits[feature, : len(found)] = found
+        codes[:, feature] = np.searchsorted(found, column)
+    return codes, limits
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        return tags
+
+def _of_label(values: FloatArray, label: int, n_labels: int) -> Any:
+    """Return the table of the values of a tree's leaves for one label."""
+    cells = values.astype(np.float32), np.full(len(values), label), np.arange(len(values) + 1)
+    return sparse.csr_array(cells, shape=(len(values), n_labels))
 
 
 def large_offsets(mean: FloatArray, deviation: FloatArray) -> FloatArray:

@@ -15,6 +15,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import nnls
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -34,11 +35,12 @@ from pairmend._utils.progress import report
 from pairmend._utils.training import Target, relative_weights, take_params, take_present
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.base_classifiers import ScaledLogisticRegression
-from pairmend.forests.estimator import MultiLabelForest
+from pairmend.forests.estimator import MultiLabelBoosting, MultiLabelForest
 from pairmend.mended.kernel_ridge import MultiLabelKernelRidge, choose_parameters
 from pairmend.model_selection import cross_fit
 
 LINEAR, FOREST, KERNEL = "logistic_regression", "forest", "kernel_ridge"
+BOOSTING = "boosting"
 INVERSE_PENALTIES = (1.0, 10.0)
 """Values of C of the logistic regression; the first is used unless the other is clearly better."""
 MAX_TRIAL_ROWS = 2000
@@ -47,6 +49,20 @@ MAX_TRIAL_LABELS = 50
 """Largest number of labels for which they are compared."""
 MIN_GAIN = 0.005
 """Relative decrease of the squared error below which a further classifier is not used."""
+MIN_BOOSTED_ROWS = 1000
+"""Smallest number of training rows for which boosting is tried."""
+MIN_ROWS_PER_FEATURE = 25
+"""Smallest number of them for each feature. With fewer, boosting lowers the Brier score of no
+benchmark set by more than 1 %, and the trial takes up to 30 % of the time of a fit."""
+MAX_BOOSTED_LABELS = 50
+"""Largest number of labels for which it is: its time grows with them as that of no other."""
+BOOSTING_TRIAL = {"rows": 10_000, "cells": 2**20, "labels": 2, "n_iter": 50}
+"""Largest numbers of training rows, their cells and labels in its trial; trees of a label."""
+MIN_BOOSTING_GAIN = 0.03
+"""Relative decrease of the squared error in the trial below which it is not fitted."""
+BOOSTING_FOLDS = 3, 2
+"""Number of folds of its out-of-fold predictions: of few rows, and of MANY_ROWS or more."""
+MANY_ROWS = 10_000
 MARGIN = 0.005
 """Distance from 0 and 1 to which probabilities are scaled: forests have many that are 0."""
 MIN_CALIBRATION_GAIN = 0.1
@@ -217,7 +233,7 @@ class GivenBase:
         """The weight of the classifier, 1."""
         return {self.name: 1.0}
 
-    search: ClassVar[list[tuple[str, float]]] = []
+    search: ClassVar[dict[str, float]] = {}
     """Nothing was compared."""
 
     def out_of_fold(self, rows: BaseRows) -> Any:
@@ -231,7 +247,7 @@ class GivenBase:
 
 def base_attributes(base: "GivenBase | ChosenBase") -> dict[str, Any]:
     """Return the attributes of a fitted `MendedClassifier` that show what was chosen."""
-    names, losses = zip(*base.search, strict=True) if base.search else ((), ())
+    names, losses = list(base.search), list(base.search.values())
     found = {"classifier": np.array(names, dtype=np.str_), "loss": np.array(losses, dtype=float)}
     return {"base_weights_": dict(base.weights), "base_search_": found}
 
@@ -300,7 +316,7 @@ def base_to_fit(
 
 
 class ChosenBase:
-    """Logistic regression, random forest and kernel ridge regression, stacked by squared errors.
+    """Logistic regression, random forest, kernel ridge regression and boosting, stacked.
 
     Attributes
     ----------
@@ -308,8 +324,8 @@ class ChosenBase:
         Stacking weights.
     calibrations : dict of Calibration
         Calibrations of the probabilities, for classifiers that need one.
-    search : list of tuple
-        What was compared: the name of a classifier, and the Brier score of its predictions.
+    search : dict of float
+        What was compared: the Brier score of the predictions, by the name of the classifier.
     """
 
     def __init__(self, linear: ScaledLogisticRegression, seed: int, *, fits_once: bool):
@@ -318,11 +334,12 @@ class ChosenBase:
             FOREST: MultiLabelForest(random_state=seed),
             KERNEL: MultiLabelKernelRidge(random_state=seed),
         }
+        self.boosting = MultiLabelBoosting(random_state=seed)
         self.seed = seed
         self.fits_once = fits_once
         self.weights: dict[str, float] = {}
         self.calibrations: dict[str, Calibration] = {}
-        self.search: list[tuple[str, float]] = []
+        self.search: dict[str, float] = {}
 
     def out_of_fold(self, rows: BaseRows) -> Any:
         """Choose calibrations and weights; return stacked out-of-fold probabilities of all rows."""
@@ -337,6 +354,12 @@ class ChosenBase:
         drawn = _draw(np.flatnonzero(rows.folds >= 0), n_rows, rng)
         found = {name: self._calibrate(name, rows, drawn, p[drawn]) for name, p in proba.items()}
         self._stack(rows, drawn, found)
+        if self._promises_gain(rows.on_host(), proba):
+            splits = merged_splits(rows.splits) if self.fits_once else rows.splits
+            boosted = replace(rows.on_host(), splits=splits).out_of_fold(self.boosting)
+            proba[BOOSTING] = boosted
+            found[BOOSTING] = self._calibrate(BOOSTING, rows, drawn, boosted[drawn])
+            self._stack(rows, drawn, found)
         function = partial(calibrated_sum, calibrations=self.calibrations, weights=self.weights)
         return rows.combined(proba, function)
 
@@ -347,8 +370,8 @@ class ChosenBase:
             if name == LINEAR:
                 models[name] = rows.fit_on_all(PerLabelClassifier(self.linear))
                 continue
-            models[name] = self.all_labels[name]
-            if not self.fits_once:
+            models[name] = self.boosting if name == BOOSTING else self.all_labels[name]
+            if name == BOOSTING or not self.fits_once:
                 rows.on_host().fit_on_all(models[name])
         used = {name: each for name, each in self.calibrations.items() if name in models}
         return StackedBase(models, self.weights, used)
@@ -402,6 +425,34 @@ class ChosenBase:
         best = min(by_value, key=lambda C: float(np.average(by_value[C], weights=weights)))
         return best if is_better(by_value[best], first, weights) else INVERSE_PENALTIES[0]
 
+    def _promises_gain(self, rows: BaseRows, others: Mapping[str, Any]) -> bool:
+        """Return whether boosting clearly improves the weighted sum of the others, in a trial.
+
+        It is the only one that uses all of many rows. Trees need dense rows.
+        """
+        (train, test), rng = rows.splits[0], np.random.RandomState(self.seed)
+        values: Any = getattr(rows.X, "values", rows.X)  # those of an encoded frame
+        n_features = np.shape(values)[-1]
+        is_large = len(train) >= max(MIN_BOOSTED_ROWS, MIN_ROWS_PER_FEATURE * n_features)
+        most = min(BOOSTING_TRIAL["rows"], BOOSTING_TRIAL["cells"] // max(1, n_features))
+        train, test = _draw(train, most, rng), _draw(test, MAX_TRIAL_ROWS, rng)
+        labels = _draw(varying_labels(rows.target.Y[train]), BOOSTING_TRIAL["labels"], rng)
+        is_small = rows.target.Y.shape[1] <= MAX_BOOSTED_LABELS and not sparse.issparse(rows.X)
+        if not (is_large and is_small and len(test) and len(labels)):
+            return False
+        Y, weights = rows.target.Y[np.ix_(test, labels)], rows.weights[test]
+        (X_train, params), (X_test, _) = rows.take(train), rows.take(test)
+        model = clone(self.boosting).set_params(n_iter=BOOSTING_TRIAL["n_iter"])
+        model.fit(X_train, rows.target.Y[np.ix_(train, labels)], **params)
+        proba = {name: own[test][:, labels] for name, own in others.items()}
+        parts = {"others": calibrated_sum(proba, self.calibrations, self.weights)}
+        parts[BOOSTING] = model.predict_proba(X_test)
+        choices = {"others": 1.0}, fit_stacking_weights(parts, Y, weights)
+        errors = [squared_errors(parts, choice, Y) for choice in choices]
+        for name, each in zip(("without", "with"), errors, strict=True):
+            self._add(f"stacked {name} boosting (trial)", each, weights)
+        return is_better(errors[1], errors[0], weights, MIN_BOOSTING_GAIN)
+
     def _calibrate(
         self, name: str, rows: BaseRows, validation: IntArray, proba: FloatArray
     ) -> FloatArray:
@@ -431,7 +482,7 @@ class ChosenBase:
         """
         Y, weights = rows.target.Y[validation], rows.weights[validation]
         choices: list[dict[str, float]] = [{name: 1.0} for name in proba]
-        for names in (*combinations(proba, 2), *combinations(proba, 3)):
+        for names in (each for n in range(2, len(proba) + 1) for each in combinations(proba, n)):
             found = fit_stacking_weights({name: proba[name] for name in names}, Y, weights)
             if min(found.values()) > 0:
                 choices.append(found)
@@ -446,7 +497,7 @@ class ChosenBase:
         report(rows.owner, f"base classifiers: {listed}")
 
     def _add(self, name: str, errors: FloatArray, weights: FloatArray) -> None:
-        self.search.append((name, float(np.average(errors, weights=weights))))
+        self.search[name] = float(np.average(errors, weights=weights))
 
 
 def squared_errors(
@@ -466,6 +517,15 @@ def is_better(
     mean = shares @ difference
     variance = shares**2 @ (difference - mean) ** 2
     return bool(mean > max(np.sqrt(variance), min_gain * (shares @ second)))
+
+
+def merged_splits(splits: Splits) -> Splits:
+    """Return a few splits that test the same rows."""
+    tests = [test for _, test in splits]
+    rows = np.sort(np.concatenate(tests))
+    n_folds = min(BOOSTING_FOLDS[len(rows) >= MANY_ROWS], len(tests))
+    merged = [np.sort(np.concatenate(tests[k::n_folds])) for k in range(n_folds)]
+    return [(np.setdiff1d(rows, test), test) for test in merged]
 
 
 def _draw(values: IntArray, n_values: int, rng: np.random.RandomState) -> IntArray:

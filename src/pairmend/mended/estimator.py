@@ -81,7 +81,8 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     ----------
     estimator : "auto", classifier or None, default="auto"
         Base classifier with ``predict_proba``. "auto" compares a logistic regression, a random
-        forest, a kernel ridge regression and their weighted sums. None means
+        forest, a kernel ridge regression and their weighted sums, and on many dense rows gradient
+        boosting, where a trial promises a clear gain. None means
         :class:`~pairmend.base_classifiers.ScaledLogisticRegression`.
     criterion : {"hamming", "zero_one", "macro_f1", "micro_f1"}, str or scorer, default="hamming"
         Metric by which the decision is chosen; also any scorer of scikit-learn.
