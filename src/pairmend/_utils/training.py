@@ -148,7 +148,8 @@ def tags_of(y: TargetLike) -> list[Any] | None:
         if not (is_list or isinstance(row, SETS)):
             raise ValueError(
                 f"y holds tags of each row, but row {number} is {row!r}. Pass a list of strings or "
-                "a set for each row, an empty list for a row without tags."
+                "a set for each row, an empty list for a row without tags, such as those of "
+                "y.fillna('').str.split(';') for a column of texts."
             )
     return [{tag for tag in row if not isinstance(tag, str) or tag.strip()} for row in rows]
 
@@ -244,7 +245,8 @@ def _check_classes(y: np.ndarray[Any, Any], known: np.ndarray[Any, Any] | None =
         if missing:
             raise ValueError(
                 f"y is missing in {len(missing)} row(s), first in row {missing[0]}. Leave these "
-                "rows out, or, if they have no labels, pass a list of tags for each row."
+                "rows out, or, if they have no labels, pass a list of tags for each row, such as "
+                "those of y.fillna('').str.split(';')."
             )
         if len({isinstance(name, str) for name in y.tolist()}) > 1:
             raise ValueError(
