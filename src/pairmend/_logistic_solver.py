@@ -92,7 +92,6 @@ class LogisticOptimum:
             )
 
 
-@one_blas_thread()
 def fit_logistic(
     X: Any,
     Y: BoolArray,
@@ -125,39 +124,80 @@ def fit_logistic(
     LogisticOptimum
         Coefficients, intercepts and numbers of steps.
     """
-    space = Namespace.of(np.empty(0) if sparse.issparse(X) else X)
-    used = np.flatnonzero(sample_weight > 0)
-    if len(used) < len(sample_weight):
-        X = X[used] if sparse.issparse(X) else space.take(X, space.asarray(used))
-        Y, sample_weight = Y[used], sample_weight[used]
-    # With weights of mean 1, the tolerance does not depend on their unit.
-    unit = sample_weight.max(initial=0) or 1.0
-    unit *= float(np.mean(sample_weight / unit)) if len(used) else 1.0
-    weights, C = sample_weight / unit, float(C) * unit
-    n_features, n_labels = X.shape[1], Y.shape[1]
-    occupied: Any = slice(None)
-    if sparse.issparse(X):
-        # Hashed texts have mostly empty columns, whose coefficients are 0.
-        occupied = np.flatnonzero(np.bincount(X.indices, minlength=n_features))
-        X = X if len(occupied) == n_features else X[:, occupied]
-        if X.nnz >= MIN_DENSITY * X.shape[0] * X.shape[1]:
-            X, overwrite = X.toarray(), True
-    basis: list[Array] = []
-    if not sparse.issparse(X) and min(X.shape) <= min(MAX_ROTATED, ROTATED_PER_LABEL * n_labels):
-        X, basis = _principal_components(X, weights, space, overwrite=overwrite)
-    on_device = not isinstance(X, np.ndarray) and not sparse.issparse(X)
-    n_at_once = _labels_at_once(X, space.max_bytes // (8 * ARRAYS) if on_device else None)
-    coef, intercept = np.zeros((X.shape[1], n_labels)), np.zeros(n_labels)
-    n_iter, converged = np.zeros(n_labels, dtype=np.int64), np.ones(n_labels, dtype=bool)
-    for labels in batches(n_labels, n_at_once):
-        blocks = [X] if on_device else _blocks(X, labels.stop - labels.start)
-        found = _Labels(blocks, Y[:, labels], weights, C, space).solve(max_iter)
-        coef[:, labels], intercept[labels], n_iter[labels], converged[labels] = found
-    for matrix in reversed(basis):
-        coef = space.numpy(matrix @ space.asarray(coef))
-    of_all = np.zeros((n_features, n_labels))
-    of_all[occupied] = coef
-    return LogisticOptimum(of_all, intercept, n_iter, converged)
+    return LogisticRows(X, Y, sample_weight, overwrite=overwrite).fit(C, max_iter)
+
+
+class LogisticRows:
+    """Rows, labels and weights, as `fit_logistic` takes them, for fits with several penalties."""
+
+    @one_blas_thread()
+    def __init__(self, X: Any, Y: BoolArray, sample_weight: FloatArray, *, overwrite: bool = False):
+        self.space = Namespace.of(np.empty(0) if sparse.issparse(X) else X)
+        used = np.flatnonzero(sample_weight > 0)
+        if len(used) < len(sample_weight):
+            X = X[used] if sparse.issparse(X) else self.space.take(X, self.space.asarray(used))
+            Y, sample_weight = Y[used], sample_weight[used]
+        # With weights of mean 1, the tolerance does not depend on their unit.
+        unit = sample_weight.max(initial=0) or 1.0
+        unit *= float(np.mean(sample_weight / unit)) if len(used) else 1.0
+        self.unit, self.weights, self.Y = unit, sample_weight / unit, Y
+        self.n_features = X.shape[1]
+        self.occupied: Any = slice(None)
+        if sparse.issparse(X):
+            # Hashed texts have mostly empty columns, whose coefficients are 0.
+            self.occupied = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]))
+            X = X if len(self.occupied) == X.shape[1] else X[:, self.occupied]
+            if X.nnz >= MIN_DENSITY * X.shape[0] * X.shape[1]:
+                X, overwrite = X.toarray(), True
+        self.basis: list[Array] = []
+        n_rotated = min(MAX_ROTATED, ROTATED_PER_LABEL * Y.shape[1])
+        if not sparse.issparse(X) and min(X.shape) <= n_rotated:
+            X, self.basis = _principal_components(X, self.weights, self.space, overwrite=overwrite)
+        self.X = X
+
+    @one_blas_thread()
+    def fit(
+        self,
+        C: float,
+        max_iter: int = 100,
+        *,
+        start: LogisticOptimum | None = None,
+        tolerance: float = TOLERANCE,
+    ) -> LogisticOptimum:
+        """Return the optimum of a penalty; `start` is one of similar rows, or of another penalty.
+
+        The tolerance is the largest norm of the gradient for 1,000 rows or fewer.
+        """
+        X, space, n_labels = self.X, self.space, self.Y.shape[1]
+        on_device = not isinstance(X, np.ndarray) and not sparse.issparse(X)
+        n_at_once = _labels_at_once(X, space.max_bytes // (8 * ARRAYS) if on_device else None)
+        first = self._first_values() if start is None else self._in_basis(start)
+        coef, intercept = np.empty((X.shape[1], n_labels)), np.empty(n_labels)
+        n_iter, converged = np.zeros(n_labels, dtype=np.int64), np.ones(n_labels, dtype=bool)
+        for labels in batches(n_labels, n_at_once):
+            blocks = [X] if on_device else _blocks(X, labels.stop - labels.start)
+            own = _Labels(blocks, self.Y[:, labels], self.weights, float(C) * self.unit, space)
+            found = own.solve(first[:, labels], max_iter, tolerance)
+            coef[:, labels], intercept[labels], n_iter[labels], converged[labels] = found
+        for matrix in reversed(self.basis):
+            coef = space.numpy(matrix @ space.asarray(coef))
+        of_all = np.zeros((self.n_features, n_labels))
+        of_all[self.occupied] = coef
+        return LogisticOptimum(of_all, intercept, n_iter, converged)
+
+    def _first_values(self) -> FloatArray:
+        """Return coefficients of 0, and the intercepts of the shares of the labels."""
+        share = np.clip((self.weights @ self.Y) / self.weights.sum(), 1e-12, 1 - 1e-12)
+        first = np.zeros((self.X.shape[1] + 1, self.Y.shape[1]))
+        first[-1] = np.log(share / (1 - share))
+        return first
+
+    def _in_basis(self, start: LogisticOptimum) -> FloatArray:
+        """Return the coefficients and intercepts of an optimum, in the basis of the rows."""
+        coef = start.coef[self.occupied]
+        for matrix in self.basis:
+            coef = self.space.numpy(matrix.T @ self.space.asarray(coef))
+        return np.vstack([coef, start.intercept])
 
 
 def _principal_components(
@@ -233,18 +273,16 @@ class _Labels:
         penalty = np.full((n_features + 1, 1), 1 / C)
         penalty[-1] = 0  # the intercept
         self.penalty = namespace.asarray(penalty)
-        share = np.clip((weights @ Y) / weights.sum(), 1e-12, 1 - 1e-12)
-        start = np.zeros((n_features + 1, Y.shape[1]))
-        start[-1] = np.log(share / (1 - share))
-        self.start = start
 
-    def solve(self, max_iter: int) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
-        """Return what a `LogisticOptimum` has, by Newton's method."""
+    def solve(
+        self, first: FloatArray, max_iter: int, tolerance: float
+    ) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
+        """Return what a `LogisticOptimum` has, by Newton's method from first values."""
         space, xp = self.namespace, self.namespace.xp
-        W = self.start.copy()
+        W = first.copy()
         n_labels = W.shape[1]
         n_iter, converged = np.zeros(n_labels, dtype=np.int64), np.zeros(n_labels, dtype=bool)
-        limit = TOLERANCE * max(1.0, self.n_rows / 1000)
+        limit = tolerance * max(1.0, self.n_rows / 1000)
         slack = SLACK * float(xp.finfo(space.float64).eps)
         active = np.arange(n_labels)
         V = space.asarray(W)

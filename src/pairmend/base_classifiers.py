@@ -1,5 +1,6 @@
 """ScaledLogisticRegression, a default base classifier of MendedClassifier."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pairmend._logistic_solver import fit_logistic
+from pairmend._logistic_solver import TOLERANCE, LogisticOptimum, LogisticRows
 from pairmend._utils.arrays import (
     EncodedFrame,
     as_numpy,
@@ -26,10 +27,13 @@ from pairmend._utils.arrays import (
 from pairmend._utils.classifiers import check_params, check_probabilities
 from pairmend._utils.computing import CACHED_CELLS, batches
 from pairmend._utils.training import check_row_order, check_sample_weight, relative_weights
-from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.frames import FrameEncoder
 
 __all__ = ["ScaledLogisticRegression"]
+
+TRIAL_TOLERANCE = 1e-2
+"""Tolerance of the solver in fits that are compared only: probabilities are exact to 0.001."""
 
 
 class DenseScaler(TransformerMixin, BaseEstimator):
@@ -288,12 +292,51 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         return self
 
     def _fit_labels(
-        self, X: MatrixLike, Y: BoolArray, sample_weight: Any = None, *, overwrite: bool = False
+        self,
+        X: MatrixLike,
+        Y: BoolArray,
+        sample_weight: Any = None,
+        *,
+        overwrite: bool = False,
+        start: LogisticOptimum | None = None,
+        tolerance: float = TOLERANCE,
     ) -> Self:
         """Fit all labels, each of which has both classes; `overwrite` scales X in place.
 
         X may be an array of any library. The scores of ``classifier_`` are those of the labels.
+        `start` and `tolerance` are those of the solver.
         """
+        rows = self._logistic_rows(X, Y, sample_weight, overwrite=overwrite)
+        if start is not None and len(start.coef) != rows.n_features:
+            start = None  # a category is missing
+        optimum = rows.fit(self.C, self.max_iter, start=start, tolerance=tolerance)
+        optimum.warn_unless_converged()
+        return self._set_optimum(optimum, X)
+
+    def _trial(
+        self, X: MatrixLike, Y: BoolArray, X_new: MatrixLike, sample_weight: Any = None
+    ) -> Callable[[float], FloatArray]:
+        """Return a function of C that returns probabilities of new rows, nearly those of a fit.
+
+        Each fit starts from the optimum of the last one.
+        """
+        rows, new_rows = self._logistic_rows(X, Y, sample_weight), self.scaler_.transform(X_new)
+        optimum: LogisticOptimum | None = None
+
+        def proba(C: float) -> FloatArray:
+            nonlocal optimum
+            optimum = rows.fit(C, self.max_iter, start=optimum, tolerance=TRIAL_TOLERANCE)
+            coef, intercept = (
+                like_rows(part, new_rows) for part in (optimum.coef, optimum.intercept)
+            )
+            return np.asarray(expit(as_numpy(new_rows @ coef + intercept)))
+
+        return proba
+
+    def _logistic_rows(
+        self, X: MatrixLike, Y: BoolArray, sample_weight: Any, *, overwrite: bool = False
+    ) -> LogisticRows:
+        """Fit the scaler; return scaled rows, as the solver takes them."""
         rows, weights = self._fit_scaler(X, sample_weight, overwrite=overwrite)
         fitted = self._unfitted()
         check_params(fitted, fitted.get_params(deep=False))
@@ -303,16 +346,24 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
             estimator=fitted, input_name="X",
         )  # fmt: skip
         weights = np.ones(len(Y)) if weights is None else weights
-        may_change = overwrite or checked is not X
-        optimum = fit_logistic(checked, Y, weights, self.C, self.max_iter, overwrite=may_change)
-        optimum.warn_unless_converged()
+        return LogisticRows(checked, Y, weights, overwrite=overwrite or checked is not X)
+
+    def _set_optimum(self, optimum: LogisticOptimum, X: MatrixLike) -> Self:
+        """Set the fitted attributes; coefficients are arrays of the library of X."""
+        fitted = self._unfitted()
         # Products with sparse rows need its transpose in the order of the optimum.
-        fitted.coef_ = like_rows(optimum.coef, rows).T
-        fitted.intercept_ = like_rows(optimum.intercept, rows)
-        fitted.n_features_in_, fitted.n_iter_ = checked.shape[1], optimum.n_iter
+        fitted.coef_ = like_rows(optimum.coef, X).T
+        fitted.intercept_ = like_rows(optimum.intercept, X)
+        fitted.n_features_in_, fitted.n_iter_ = len(optimum.coef), optimum.n_iter
         self.classifier_, self.n_iter_ = fitted, fitted.n_iter_
-        self.classes_ = fitted.classes_ = np.arange(Y.shape[1])
+        self.classes_ = fitted.classes_ = np.arange(optimum.coef.shape[1])
         return self
+
+    def _optimum(self, labels: IntArray) -> LogisticOptimum:
+        """Return the coefficients and intercepts of some labels, from which a fit may start."""
+        fitted = self.classifier_
+        coef, intercept = as_numpy(fitted.coef_).T[:, labels], as_numpy(fitted.intercept_)[labels]
+        return LogisticOptimum(coef, intercept, fitted.n_iter_[labels], labels >= 0)
 
     def _label_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probabilities of the labels of `_fit_labels`, as an array of numpy."""

@@ -245,17 +245,18 @@ def cross_fit(
     purpose: str,
     n_jobs: int | None,
     owner: Any = None,
+    **options: Any,
 ) -> list[FloatArray]:
     """Return a list with the scores (n_test, L) of each split's test rows.
 
-    A clone of the estimator is fitted on the training rows of each split. Progress is reported for
-    `owner`.
+    A clone of the estimator is fitted on the training rows of each split; `options` are those of
+    the fit of a `PerLabelClassifier`. Progress is reported for `owner`.
 
     ``cross_val_predict`` is not used because it encodes the labels of each fold: a label that all
     rows have becomes one that no row has. `purpose` is part of the note on an error in training.
     """
     calls = (
-        delayed(_fit_and_score)(estimator, X, target, params, train, test, method, purpose)
+        delayed(_fit_and_score)(estimator, X, target, params, train, test, method, purpose, options)
         for train, test in splits
     )
     doing = "out-of-fold predictions"
@@ -271,13 +272,14 @@ def _fit_and_score(
     test: IntArray,
     method: str,
     purpose: str,
+    options: dict[str, Any],
 ) -> FloatArray:
     """Fit a clone on training rows and return the scores of the test rows."""
     rows, own_params = take_rows(X, train), take_params(X, params, train)  # rows are a copy
     fitted = clone(estimator)
     try:
         if isinstance(fitted, PerLabelClassifier):
-            fitted.fit(rows, target.Y[train], overwrite=True, **own_params)
+            fitted.fit(rows, target.Y[train], overwrite=True, **options, **own_params)
         else:
             fitted.fit(rows, target.as_given(train), **own_params)
     except Exception as error:

@@ -82,9 +82,9 @@ def test_each_kind_of_data_gets_its_classifier(rows, name):
     clf = MendedClassifier(random_state=0).fit(*rows)
     assert clf.base_weights_.keys() == clf.estimator_.estimators.keys() == {name}
     if name == LINEAR:
-        assert clf.estimator_.estimators[LINEAR].estimator.C == 10
-        noisy = MendedClassifier(random_state=0).fit(*linear_rows(noise=1.0))
-        assert noisy.estimator_.estimators[LINEAR].estimator.C == 1
+        assert clf.estimator_.estimators[LINEAR].estimator.C > 10
+        noisy = MendedClassifier(random_state=0).fit(*linear_rows(noise=2.0))
+        assert noisy.estimator_.estimators[LINEAR].estimator.C < 3
 
 
 @pytest.mark.parametrize("cv", [5, ShuffleSplit(2, test_size=0.2, random_state=0)])
@@ -129,7 +129,7 @@ def test_the_weighted_sum_is_better_than_its_parts(mixed):
     assert clf.base_weights_.keys() == {LINEAR, FOREST}
     losses = dict(zip(*clf.base_search_.values(), strict=True))
     assert losses[f"{LINEAR} + {FOREST}"] < min(losses[LINEAR], losses[FOREST])
-    assert sum("(trial)" in name for name in losses) == 2
+    assert sum("(trial)" in name for name in losses) > 2
     parts = clf.estimator_.proba_by_classifier(X)
     expected = sum(weight * parts[name] for name, weight in clf.base_weights_.items())
     np.testing.assert_allclose(clf.estimator_.predict_proba(X), expected, atol=1e-12)

@@ -177,15 +177,33 @@ class PerLabelClassifier(ClassifierMixin, BaseEstimator):
         self.estimator = estimator
 
     def fit(
-        self, X: MatrixLike, Y: BoolArray | IntArray, *, overwrite: bool = False, **fit_params: Any
+        self,
+        X: MatrixLike,
+        Y: BoolArray | IntArray,
+        *,
+        start: "PerLabelClassifier | None" = None,
+        tolerance: float | None = None,
+        overwrite: bool = False,
+        **fit_params: Any,
     ) -> Self:
         """Fit the clones on 0/1 indicators; rows of weight 0 must be left out.
 
-        With `overwrite`, X may be changed in place, which saves a copy of the rows.
+        With `overwrite`, X may be changed in place, which saves a copy of the rows. One model of
+        all labels starts from that of `start`, which was fitted on these rows and others.
         """
         weights, varying = fit_params.get("sample_weight", np.ones(len(Y))), varying_labels(Y)
-        models = fit_per_label(self.estimator, X, Y[:, varying], fit_params, overwrite=overwrite)
+        options: dict[str, Any] = {"overwrite": overwrite}
+        if start is not None and len(varying) and self.fits_all_labels:
+            labels = np.searchsorted(start.varying_, varying)
+            options["start"] = start.models_[0]._optimum(labels)
+            options |= {} if tolerance is None else {"tolerance": tolerance}
+        models = fit_per_label(self.estimator, X, Y[:, varying], fit_params, **options)
         return self.set_models(models, varying, smoothed_share(Y, weights))
+
+    @property
+    def fits_all_labels(self) -> bool:
+        """Whether the classifier has one model of all labels; a subclass may override its fit."""
+        return "_fit_labels" in vars(type(self.estimator))
 
     def set_models(self, models: list[Any], varying: IntArray, share: FloatArray) -> Self:
         """Set the fitted classifiers of the labels that vary, and the shares of all labels."""
@@ -216,19 +234,18 @@ def fit_per_label(
     fit_params: dict[str, Any],
     n_jobs: int | None = None,
     owner: Any = None,
-    *,
-    overwrite: bool = False,
+    **options: Any,
 ) -> list[Any]:
     """Fit a clone of a classifier for each column of Y, or one clone for all of them.
 
     One is fitted if the class has ``_fit_labels``, unless a subclass may override its ``fit``. The
     first steps of a pipeline that do not depend on the target are fitted once, and shared by the
-    models. With `overwrite`, X may be changed in place. Progress is reported for `owner`.
+    models. `options` are those of ``_fit_labels``. Progress is reported for `owner`.
     """
     if not Y.shape[1]:
         return []
     if "_fit_labels" in vars(type(estimator)) and set(fit_params) <= {"sample_weight"}:
-        fitted = clone(estimator)._fit_labels(X, Y == 1, **fit_params, overwrite=overwrite)
+        fitted = clone(estimator)._fit_labels(X, Y == 1, **fit_params, **options)
         report(owner, f"trained {Y.shape[1]} labels at once")
         return [fitted]
     n_shared = _count_shared(estimator, fit_params) if type(estimator) is Pipeline else 0

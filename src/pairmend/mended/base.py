@@ -9,7 +9,7 @@ likelihood methods. Advances in Large Margin Classifiers, 61-74.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import combinations
 from numbers import Integral
 from typing import Any, ClassVar
@@ -41,10 +41,19 @@ from pairmend.model_selection import cross_fit
 
 LINEAR, FOREST, KERNEL = "logistic_regression", "forest", "kernel_ridge"
 BOOSTING = "boosting"
-INVERSE_PENALTIES = (1.0, 10.0)
-"""Values of C of the logistic regression; the first is used unless the other is clearly better."""
+INVERSE_PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+"""Grid of the C of the logistic regression."""
+FIRST = INVERSE_PENALTIES.index(1.0)
+"""Where the search in this grid begins."""
+FOLD_TOLERANCE = 1e-4
+"""Tolerance of the solver in out-of-fold fits of the default; the errors of probabilities are of
+the order of 1e-7."""
+MIN_TRIAL_ROWS = 500
+"""Number of test rows from which on no further split is used to compare values of C."""
+MAX_PENALTY_ROWS = 20_000
+"""Largest number of training rows, and of test rows, of a split on which they are compared."""
 MAX_TRIAL_ROWS = 2000
-"""Largest number of training rows, and of test rows, on which parameters are compared."""
+"""Largest number of rows on which parameters of the kernel ridge regression are compared."""
 MAX_TRIAL_LABELS = 50
 """Largest number of labels for which they are compared."""
 MIN_GAIN = 0.005
@@ -173,11 +182,15 @@ class BaseRows:
             folds[test] = number
         return folds
 
-    def out_of_fold(self, model: Any) -> Any:
-        """Fit a model on each split; return the probabilities of all rows, 0 for untested ones."""
+    def out_of_fold(self, model: Any, **options: Any) -> Any:
+        """Fit a model on each split; return the probabilities of all rows, 0 for untested ones.
+
+        `options` are those of the fit of a `PerLabelClassifier`.
+        """
         parts = cross_fit(
             model, self.X, self.target, self.params, self.splits, method="predict_proba",
             purpose="the probabilities of labels", n_jobs=self.n_jobs, owner=self.owner,
+            **options,
         )  # fmt: skip
         proba = np.zeros(self.target.Y.shape)
         for _, test in reversed(self.splits):
@@ -221,12 +234,12 @@ class BaseRows:
         return model.fit(X, target.Y[present] if per_label else target.as_given(present), **params)
 
 
-@dataclass(frozen=True)
 class GivenBase:
     """A base classifier without alternatives: a classifier of all labels, and its name."""
 
-    model: Any
-    name: str
+    def __init__(self, model: Any, name: str):
+        self.model, self.name = model, name
+        self.fitted: Any = None
 
     @property
     def weights(self) -> dict[str, float]:
@@ -238,11 +251,14 @@ class GivenBase:
 
     def out_of_fold(self, rows: BaseRows) -> Any:
         """Return the out-of-fold probabilities of all rows."""
-        return rows.out_of_fold(self.model)
+        if not getattr(self.model, "fits_all_labels", False):
+            return rows.out_of_fold(self.model)
+        self.fitted = rows.fit_on_all(self.model)
+        return rows.out_of_fold(clone(self.model), start=self.fitted)
 
     def fit_on_all(self, rows: BaseRows) -> Any:
         """Return the classifier fitted on all rows."""
-        return rows.fit_on_all(self.model)
+        return self.fitted or rows.fit_on_all(self.model)
 
 
 def base_attributes(base: "GivenBase | ChosenBase") -> dict[str, Any]:
@@ -340,6 +356,7 @@ class ChosenBase:
         self.weights: dict[str, float] = {}
         self.calibrations: dict[str, Calibration] = {}
         self.search: dict[str, float] = {}
+        self.fitted: Any = None
 
     def out_of_fold(self, rows: BaseRows) -> Any:
         """Choose calibrations and weights; return stacked out-of-fold probabilities of all rows."""
@@ -348,7 +365,10 @@ class ChosenBase:
         proba = {name: self._proba(name, rows) for name in self.all_labels}
         best = self._choose_penalty(rows, proba)
         self.linear = clone(self.linear).set_params(C=best)
-        proba = {LINEAR: rows.out_of_fold(PerLabelClassifier(self.linear)), **proba}
+        self.fitted = rows.fit_on_all(PerLabelClassifier(self.linear))
+        options = {"start": self.fitted, "tolerance": FOLD_TOLERANCE}
+        linear = rows.out_of_fold(PerLabelClassifier(self.linear), **options)
+        proba = {LINEAR: linear, **proba}
         n_rows = max(1, MAX_COMPARED_CELLS // len(rows.target.classes))
         rng = np.random.RandomState(self.seed)
         drawn = _draw(np.flatnonzero(rows.folds >= 0), n_rows, rng)
@@ -368,7 +388,7 @@ class ChosenBase:
         models: dict[str, Any] = {}
         for name in self.weights:
             if name == LINEAR:
-                models[name] = rows.fit_on_all(PerLabelClassifier(self.linear))
+                models[name] = self.fitted
                 continue
             models[name] = self.boosting if name == BOOSTING else self.all_labels[name]
             if name == BOOSTING or not self.fits_once:
@@ -398,32 +418,34 @@ class ChosenBase:
     def _choose_penalty(self, rows: BaseRows, others: Mapping[str, Any]) -> float:
         """Return the C with which the logistic regression is best stacked with the others.
 
-        Another value than the first must be better, see `is_better`.
+        See `least_error`.
         """
-        train, test = rows.splits[0]
         rng = np.random.RandomState(self.seed)
-        train, test = (_draw(part, MAX_TRIAL_ROWS, rng) for part in (train, test))
-        labels = _draw(varying_labels(rows.target.Y[train]), MAX_TRIAL_LABELS, rng)
-        if not len(labels) or not len(test):
-            return INVERSE_PENALTIES[0]
-        Y = rows.target.Y[np.ix_(test, labels)]
-        weights = rows.weights[test]
-        (X_train, params), (X_test, _) = rows.take(train), rows.take(test)
-        parts = {name: own[test][:, labels] for name, own in others.items()}
+        n_tested = np.cumsum([0, *(len(test) for _, test in rows.splits)])
+        n_splits = np.searchsorted(n_tested[1:-1], MIN_TRIAL_ROWS) + 1
+        splits = [
+            [_draw(part, MAX_PENALTY_ROWS, rng) for part in s] for s in rows.splits[:n_splits]
+        ]
+        varying = [varying_labels(rows.target.Y[train]) for train, _ in splits]
+        labels = _draw(reduce(np.intersect1d, varying), MAX_TRIAL_LABELS, rng)
+        tests = np.concatenate([test for _, test in splits])
+        if not len(labels) or not len(tests):
+            return INVERSE_PENALTIES[FIRST]
+        Y, weights = rows.target.Y[np.ix_(tests, labels)], rows.weights[tests]
+        given = {name: own[tests][:, labels] for name, own in others.items()}
+        trials = []
+        for train, test in splits:
+            (X, params), (X_test, _) = rows.take(train), rows.take(test)
+            own = rows.target.Y[np.ix_(train, labels)]
+            trials.append(clone(self.linear)._trial(X, own, X_test, **params))
 
         def errors(C: float) -> FloatArray:
-            model = PerLabelClassifier(clone(self.linear).set_params(C=C))
-            model.fit(X_train, rows.target.Y[np.ix_(train, labels)], **params)
-            proba = label_scores(model, X_test, "predict_proba", len(labels))
-            stacked = {LINEAR: proba, **parts}
-            return squared_errors(stacked, fit_stacking_weights(stacked, Y, weights), Y)
-
-        by_value = {C: errors(C) for C in INVERSE_PENALTIES}
-        for C, each in by_value.items():
+            parts = {LINEAR: np.concatenate([proba(C) for proba in trials]), **given}
+            each = squared_errors(parts, fit_stacking_weights(parts, Y, weights), Y)
             self._add(f"logistic_regression, C={C:g}, stacked (trial)", each, weights)
-        first = by_value[INVERSE_PENALTIES[0]]
-        best = min(by_value, key=lambda C: float(np.average(by_value[C], weights=weights)))
-        return best if is_better(by_value[best], first, weights) else INVERSE_PENALTIES[0]
+            return each
+
+        return least_error(errors, weights)
 
     def _promises_gain(self, rows: BaseRows, others: Mapping[str, Any]) -> bool:
         """Return whether boosting clearly improves the weighted sum of the others, in a trial.
@@ -492,12 +514,44 @@ class ChosenBase:
         means = [float(np.average(each, weights=weights)) for each in errors]
         best = int(np.argmin(means))
         within = [k for k in range(len(choices)) if not is_better(errors[best], errors[k], weights)]
-        self.weights = choices[within[0]]
+        self.weights = choices[min(within, key=lambda k: (len(choices[k]), means[k]))]
         listed = ", ".join(f"{weight:.2f} {name}" for name, weight in self.weights.items())
         report(rows.owner, f"base classifiers: {listed}")
 
     def _add(self, name: str, errors: FloatArray, weights: FloatArray) -> None:
         self.search[name] = float(np.average(errors, weights=weights))
+
+
+def least_error(errors: Callable[[float], FloatArray], weights: FloatArray) -> float:
+    """Return the C of least error, given a function of C that returns the errors of rows.
+
+    From the first value of the grid on, smaller ones are tried as long as they lower the mean, or
+    else larger ones as long as they are clearly better, see `is_better`: a fit with little penalty
+    takes longer, and depends more on single rows. The result is where a parabola through the means
+    at the value that is found and beside it is least, at most halfway to the next value.
+    """
+    found: dict[int, FloatArray] = {}
+
+    def at(place: int) -> FloatArray:
+        if place not in found:
+            is_inside = 0 <= place < len(INVERSE_PENALTIES)
+            unknown = np.full(len(weights), np.inf)
+            found[place] = errors(INVERSE_PENALTIES[place]) if is_inside else unknown
+        return found[place]
+
+    def mean(place: int) -> float:
+        return float(np.average(at(place), weights=weights))
+
+    best = FIRST
+    while mean(best - 1) < mean(best):
+        best -= 1
+    if best == FIRST:
+        while np.isfinite(mean(best + 1)) and is_better(at(best + 1), at(best), weights):
+            best += 1
+    below, here, above = (mean(best + step) for step in (-1, 0, 1))
+    is_curved = np.isfinite(below + above) and below + above > 2 * here
+    shift = (below - above) / (below + above - 2 * here) / 2 if is_curved else 0.0
+    return float(f"{INVERSE_PENALTIES[best] * 10 ** (np.clip(shift, -0.5, 0.5) / 2):.2g}")
 
 
 def squared_errors(
