@@ -58,6 +58,8 @@ def test_texts_and_tokens(kind, container):
     ranked = [scores[row, ON[row]].min() > scores[row, ~ON[row]].max() for row in some]
     assert np.mean(ranked) > 0.9
     assert not hasattr(clf, "n_features_in_")
+    with pytest.raises(ValueError, match=r"X is one text, 'sea'; expected a list .* Pass \[X\]"):
+        clf.predict("sea")
     tokens = make_pipeline(CountVectorizer(analyzer=list), LogisticRegression())
     own = {"neighbourhood": GlobalNeighbourhood()} if kind is CorrectedPairwiseClassifier else {}
     clf = kind(tokens, threshold=0.6, random_state=0, **own)

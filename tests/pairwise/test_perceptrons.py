@@ -16,11 +16,11 @@ from pairmend.pairwise import PairwisePerceptrons
 PLAIN = PairwisePerceptrons(shuffle=False)
 
 
-def by_loops(X, Y, weights, n_iter, virtual, intercept):
+def by_loops(X, Y, weights, n_iter, virtual):
     """Weights of all pairs, one perceptron after the other, row by row."""
     if virtual:
         Y = np.column_stack([2 * Y, np.ones(len(Y), dtype=int)])
-    X = np.column_stack([X, np.full(len(X), float(intercept))])
+    X = np.column_stack([X, np.ones(len(X))])
     found = []
     for i, j in references.pairs(Y.shape[1]):
         w = np.zeros(X.shape[1])
@@ -34,18 +34,16 @@ def by_loops(X, Y, weights, n_iter, virtual, intercept):
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 10**6), st.booleans(), st.booleans(), st.integers(1, 3))
-def test_equals_the_loops(seed, virtual, intercept, n_iter):
+@given(st.integers(0, 10**6), st.booleans(), st.integers(1, 3))
+def test_equals_the_loops(seed, virtual, n_iter):
     rng = np.random.RandomState(seed)
     n, d, n_labels = rng.randint(1, 13), rng.randint(1, 5), rng.randint(1, 5) + (not virtual)
     # Small whole numbers: margins of exactly 0 occur, and nothing is rounded.
     X = rng.randint(-2, 3, size=(n, d)).astype(float)
     Y = (rng.rand(n, n_labels) < rng.choice([0, 0.4, 1], size=n_labels)).astype(int)
     weights = rng.randint(1, 3, size=n).astype(float)
-    expected = by_loops(X, Y, weights, n_iter, virtual, intercept)
-    clf = PairwisePerceptrons(
-        calibration_label=virtual, max_iter=n_iter, shuffle=False, fit_intercept=intercept
-    )
+    expected = by_loops(X, Y, weights, n_iter, virtual)
+    clf = clone(PLAIN).set_params(calibration_label=virtual, max_iter=n_iter)
     for rows in (X, sparse.csr_array(X)):
         clf.fit(rows, Y, sample_weight=weights)
         np.testing.assert_array_equal(clf.coef_, expected[:, :-1])
@@ -53,19 +51,18 @@ def test_equals_the_loops(seed, virtual, intercept, n_iter):
         assert clf.n_iter_ <= n_iter
 
 
-@pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_every_pair_equals_scikit_learn(small_set, average, intercept, layout):
+def test_every_pair_equals_scikit_learn(small_set, average, layout):
     X, Y = small_set
     weights = np.random.RandomState(0).rand(80)
-    clf = clone(PLAIN).set_params(max_iter=3, average=average, fit_intercept=intercept)
+    clf = clone(PLAIN).set_params(max_iter=3, average=average)
     clf.fit(layout(X), Y, sample_weight=weights)
     for (i, j), w, b in zip(clf.pairs_, clf.coef_, clf.intercept_, strict=True):
         rows = np.arange(len(Y)) if j == 4 else np.flatnonzero(Y[:, i] != Y[:, j])
         theirs = SGDClassifier(
             "perceptron", learning_rate="constant", eta0=1, penalty=None, max_iter=3, tol=None,
-            shuffle=False, average=average, fit_intercept=intercept,
+            shuffle=False, average=average,
         ).fit(X[rows], Y[rows, i], sample_weight=weights[rows])  # fmt: skip
         np.testing.assert_allclose(w, theirs.coef_[0], atol=1e-10)
         np.testing.assert_allclose(b, theirs.intercept_[0], atol=1e-10)

@@ -445,6 +445,8 @@ def check_rows(X: MatrixLike) -> MatrixLike:
     A sparse matrix becomes CSR in which each cell is stored once, in the order of the columns.
     The base classifier may be a pipeline for texts, frames or missing values.
     """
+    if isinstance(X, str):
+        raise ValueError(f"X is one text, {X[:40]!r}; expected a list of texts. Pass [X].")
     if sparse.issparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:

@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.arrays import check_magnitude
-from pairmend._utils.computing import row_chunks
+from pairmend._utils.computing import lazy, row_chunks
 from pairmend._utils.sklearn_private import Interval, count_rows, fit_context
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.frames.columns import require_numbers
@@ -120,7 +120,7 @@ class MLkNN(MultiLabelClassifier):
         if n_rows < 2:
             raise ValueError("ML-kNN needs neighbours: X has 1 sample, expected at least 2.")
         points = _points(X)
-        search = self._search(points, min(self.n_neighbors, n_rows - 1), self.metric)
+        search = self._search_among(points, min(self.n_neighbors, n_rows - 1), self.metric)
         indicators = sparse.csr_array(Y.astype(np.int64))
         counts = _count(_neighbours(search, points), indicators)
         prior = (self.s + np.count_nonzero(Y, axis=0)) / (2 * self.s + n_rows)
@@ -130,16 +130,19 @@ class MLkNN(MultiLabelClassifier):
         )
         return self._set_fitted(
             X, target, prior_=prior, posterior_=with_label / (with_label + without),
-            _indicators=indicators, _fit_X=points, _metric=self.metric,
+            _indicators=indicators, _fit_X=points, _metric=self.metric, _search=search,
         )  # fmt: skip
 
-    def _search(self, points: MatrixLike, k: int, metric: Any) -> NearestNeighbors:
-        # It is not stored: a compiled tree is not safe in a model file.
+    def _search_among(self, points: MatrixLike, k: int, metric: Any) -> NearestNeighbors:
         return NearestNeighbors(n_neighbors=k, metric=metric, n_jobs=self.n_jobs).fit(points)
 
+    @lazy
+    def _search(self) -> NearestNeighbors:
+        # Model files do not hold what is lazy: a compiled tree is not safe in them.
+        return self._search_among(self._fit_X, self.posterior_.shape[1] - 1, self._metric)
+
     def _scores(self, X: MatrixLike) -> FloatArray:
-        search = self._search(self._fit_X, self.posterior_.shape[1] - 1, self._metric)
-        counts = _count(_neighbours(search, self._fit_X, _points(X)), self._indicators)
+        counts = _count(_neighbours(self._search, self._fit_X, _points(X)), self._indicators)
         return self.posterior_[np.arange(counts.shape[1]), counts]
 
     def __sklearn_tags__(self) -> Any:

@@ -3,8 +3,11 @@
 Pairwise voting itself and its correction are in :mod:`pairmend`.
 """
 
-from pairmend.pairwise.bradley_terry import BradleyTerryClassifier
-from pairmend.pairwise.four_classes import FourClassPairsClassifier
+from pairmend.pairwise.both_labels import (
+    BradleyTerryClassifier,
+    FourClassPairsClassifier,
+    SharedFirstClassifier,
+)
 from pairmend.pairwise.locally_corrected import (
     CorrectedBinaryRelevance,
     CorrectedMulticlassClassifier,
@@ -12,7 +15,6 @@ from pairmend.pairwise.locally_corrected import (
 from pairmend.pairwise.parallel_hyperplanes import ParallelHyperplanesSVM
 from pairmend.pairwise.perceptrons import PairwisePerceptrons
 from pairmend.pairwise.selective import QWeightedVoting, TwoStageVoting
-from pairmend.pairwise.shared_first import SharedFirstClassifier
 
 __all__ = [
     "BradleyTerryClassifier", "CorrectedBinaryRelevance", "CorrectedMulticlassClassifier",

@@ -1,6 +1,7 @@
 """PairwisePerceptrons: multi-label pairwise perceptrons, trained row by row."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -37,8 +38,8 @@ class PerceptronPairLearner(PairLearner):
     n_wrong = 0
     """Number of misclassifications in the last pass."""
 
-    def __init__(self, *, fit_intercept: bool, average: bool):
-        self.fit_intercept, self.average = fit_intercept, average
+    def __init__(self, *, average: bool):
+        self.average = average
 
     def fit(self, rows: Any, pairs: IntArray, owner: Any = None) -> Self:
         """Update all pairs, which are 0 before, with one row after another."""
@@ -136,7 +137,7 @@ class PerceptronPairLearner(PairLearner):
     def _extend(self, X: MatrixLike) -> Any:
         """Return rows of numbers with a column of ones for the intercept."""
         numbers = numeric_rows(X, "PairwisePerceptrons")
-        one = np.ones((numbers.shape[0], int(self.fit_intercept)))
+        one = np.ones((numbers.shape[0], 1))
         if sparse.issparse(numbers):
             return sparse.hstack([sparse.csr_array(numbers), sparse.csr_array(one)], format="csr")
         return np.hstack([numbers, one])
@@ -162,8 +163,6 @@ class PairwisePerceptrons(NumericVoting, PairwiseVoting):
     average : bool, default=False
         Whether each pair's weights are averaged over all rows it has seen (Freund and Schapire,
         1999): twice the memory, and less dependence on the last rows.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept for each pair.
     voting : {"votes", "soft"}, default="votes"
         Whether to average votes, 1 for the label on whose side a row lies, 1/2 for each in a tie,
         or supports: 1/2 plus half the cosine of the angle between weights and row. "votes" is the
@@ -246,7 +245,6 @@ class PairwisePerceptrons(NumericVoting, PairwiseVoting):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
         "average": ["boolean"],
-        "fit_intercept": ["boolean"],
     }
 
     prediction_parameters: ClassVar[tuple[str, ...]] = ("voting", "threshold")
@@ -261,7 +259,6 @@ class PairwisePerceptrons(NumericVoting, PairwiseVoting):
         max_iter: int = 5,
         shuffle: bool = True,
         average: bool = False,
-        fit_intercept: bool = True,
         voting: str = "votes",
         threshold: float = 0.5,
         random_state: int | np.random.RandomState | None = None,
@@ -270,7 +267,6 @@ class PairwisePerceptrons(NumericVoting, PairwiseVoting):
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.average = average
-        self.fit_intercept = fit_intercept
         self.voting = voting
         self.threshold = threshold
         self.random_state = random_state
@@ -283,8 +279,6 @@ class PairwisePerceptrons(NumericVoting, PairwiseVoting):
     @property
     def intercept_(self) -> FloatArray:
         """Intercept of each pair."""
-        if not self.learner_.fit_intercept:
-            return np.zeros(len(self.pairs_))
         return self.learner_.averaged()[:, -1]
 
     def fit(self, X: MatrixLike, y: TargetLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -308,14 +302,11 @@ class PairwisePerceptrons(NumericVoting, PairwiseVoting):
         return super().fit(X, y, sample_weight=sample_weight)
 
     def _fit_rows(self, data: TrainingInput, rows: Any) -> Self:
-        learner: Any = self._new_learner(data)
-        present = np.flatnonzero(data.row_weights > 0)
+        learner, present = self._new_learner(data), np.flatnonzero(data.row_weights > 0)
         for n_iter in range(1, self.max_iter + 1):
-            order = data.rng.permutation(present) if self.shuffle else present
-            chosen = rows.take(order)
-            learner = (
-                learner.fit(chosen, data.pairs) if n_iter == 1 else learner.partial_fit(chosen)
-            )
+            chosen = rows.take(data.rng.permutation(present) if self.shuffle else present)
+            update = learner.partial_fit if n_iter > 1 else partial(learner.fit, pairs=data.pairs)
+            update(chosen)
             if not learner.n_wrong and not self.average:
                 break
         fitted = {"pairs_": data.pairs, "learner_": learner, "n_iter_": n_iter}
@@ -357,5 +348,5 @@ class PairwisePerceptrons(NumericVoting, PairwiseVoting):
         learner = self._new_learner(data).fit(rows, data.pairs)
         return self._set_fitted(data.X, data.target, pairs_=data.pairs, learner_=learner, n_iter_=1)
 
-    def _new_learner(self, data: TrainingInput) -> PairLearner:
-        return PerceptronPairLearner(fit_intercept=self.fit_intercept, average=self.average)
+    def _new_learner(self, data: TrainingInput) -> PerceptronPairLearner:
+        return PerceptronPairLearner(average=self.average)
