@@ -1,9 +1,9 @@
 """Rows of features: arrays, sparse matrices and frames of any library; their checks and forms."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -407,32 +407,20 @@ class EncodedFrame:
         return np.hstack(parts)
 
 
-def pack_frame(frame: Any) -> dict[str, Any]:
-    """Convert a pandas frame, without its index, to arrays."""
-    columns = [frame.iloc[:, number] for number in range(frame.shape[1])]
-    packed = [
-        (c.cat.codes.to_numpy(), c.cat.categories.to_numpy(), bool(c.cat.ordered))
-        if has_categories(c)
-        else (c.to_numpy(),)
-        for c in columns
-    ]
-    return {"names": frame.columns.to_numpy(), "columns": packed}
+def stack_rows(parts: Sequence[MatrixLike]) -> MatrixLike:
+    """Concatenate rows: arrays, CSR matrices, frames or encoded frames."""
+    if isinstance(parts[0], EncodedFrame):
+        values = np.concatenate([part.values for part in parts])
+        words = [part.words for part in parts if part.words is not None]
+        found = sparse.vstack(words, format="csr") if words else None
+        return replace(parts[0], values=values, words=found)
+    if hasattr(parts[0], "columns"):
+        import pandas as pd
 
-
-def unpack_frame(packed: dict[str, Any]) -> Any:
-    """Return the frame that :func:`pack_frame` converted."""
-    import pandas as pd
-
-    frame = pd.DataFrame(
-        {
-            number: pd.Categorical.from_codes(column[0], pd.Index(column[1]), column[2])
-            if len(column) == 3
-            else column[0]
-            for number, column in enumerate(packed["columns"])
-        }
-    )
-    frame.columns = packed["names"]
-    return frame
+        return pd.concat(parts)
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)
 
 
 LARGEST = {"float64": 1e100, "float32": 1e15}

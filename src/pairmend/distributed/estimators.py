@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.arrays import check_columns, take_rows
+from pairmend._utils.arrays import check_columns, stack_rows, take_rows
 from pairmend._utils.classifiers import (
     check_params,
     for_all_labels,
@@ -40,7 +40,6 @@ from pairmend.distributed.rows import (
     as_task,
     in_a_tree,
     is_frame,
-    stack_rows,
     with_whole_rows,
     without_rows,
 )

@@ -9,9 +9,8 @@ import dask
 import dask.array as da
 import numpy as np
 from dask import delayed
-from scipy import sparse
 
-from pairmend._utils.arrays import EncodedFrame, check_training_rows, take_rows
+from pairmend._utils.arrays import check_training_rows, stack_rows, take_rows
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.training import (
     Target,
@@ -173,22 +172,6 @@ def stack(blocks: Sequence[Block]) -> Block:
     return Block(
         stack_rows(X), np.concatenate(Y), None if weights[0] is None else np.concatenate(weights)
     )
-
-
-def stack_rows(parts: Sequence[MatrixLike]) -> MatrixLike:
-    """Concatenate rows: arrays, CSR matrices, frames or encoded frames."""
-    if isinstance(parts[0], EncodedFrame):
-        values = np.concatenate([part.values for part in parts])
-        words = [part.words for part in parts if part.words is not None]
-        found = sparse.vstack(words, format="csr") if words else None
-        return replace(parts[0], values=values, words=found)
-    if hasattr(parts[0], "columns"):
-        import pandas as pd
-
-        return pd.concat(parts)
-    if any(sparse.issparse(part) for part in parts):
-        return sparse.vstack(parts, format="csr")
-    return np.concatenate(parts)
 
 
 def as_task(value: Any) -> Any:

@@ -163,8 +163,6 @@ TOLERANCE = 1e-4
 TIE = 16 * float(np.finfo(np.float32).eps)
 """Difference of two halved squared distances that counts as a tie, relative to the lengths of the
 query and of its nearest landmark."""
-LARGEST = 1e30
-"""Largest number in products of single precision."""
 MAX_DENSE = 2**24
 """Number of cells up to which sparse landmarks are made dense, which makes products faster."""
 
@@ -174,57 +172,19 @@ def nearest_landmark(queries: Matrix, landmarks: Matrix) -> IntArray:
 
     Landmarks count as equally near if single precision cannot distinguish them. So ties, which are
     frequent where probabilities are 0 or 1, are resolved alike in each precision of the queries.
-
-    Distances are computed in single precision first, in half the time, and once more in double
-    precision for queries with several landmarks that may be the nearest.
     """
     nearest = np.empty(queries.shape[0], dtype=np.int64)
-    lengths = np.sqrt(squared_norms(landmarks))
-    own_lengths = np.sqrt(squared_norms(queries))
-    in_double = _Points(landmarks.astype(np.float64, copy=False), 0.5)
-    is_single = max(own_lengths.max(initial=0), lengths.max()) < np.sqrt(LARGEST)
-    in_single = _Points(landmarks.astype(np.float32), 0.5) if is_single else in_double
-    relative_error = (_n_summands(queries) + 4) * float(np.finfo(np.float32).eps)
+    own, lengths = (np.sqrt(squared_norms(rows)) for rows in (queries, landmarks))
+    points = _Points(landmarks.astype(np.float64, copy=False), 0.5)
 
     def find(rows: slice) -> None:
-        exponents = in_single.exponents(queries[rows].astype(in_single.dtype, copy=False))
-        first, own = exponents.argmax(axis=1), own_lengths[rows]
-        nearest[rows] = first
-        # All landmarks that may be the nearest are at most this long: none is further from the
-        # query than the first is.
-        longest = 2 * own + lengths[first]
-        error = relative_error * longest * (own + longest / 2)
-        least = exponents.max(axis=1) - (2 * error + _slack(own, lengths[first]))
-        near = exponents >= least.astype(in_single.dtype)[:, np.newaxis]
-        (positions,) = (np.count_nonzero(near, axis=1) > 1).nonzero()
-        if len(positions):
-            positions += rows.start
-            nearest[positions] = exactly(positions)
+        exponents = points.exponents(queries[rows].astype(np.float64, copy=False))
+        length = lengths[exponents.argmax(axis=1)]
+        least = exponents.max(axis=1) - TIE * length * (own[rows] + length / 2)
+        nearest[rows] = (exponents >= least[:, np.newaxis]).argmax(axis=1)
 
-    def exactly(positions: IntArray) -> IntArray:
-        exponents = in_double.exponents(queries[positions].astype(in_double.dtype, copy=False))
-        slack = _slack(own_lengths[positions], lengths[exponents.argmax(axis=1)])
-        least = exponents.max(axis=1) - slack
-        return (exponents >= least[:, np.newaxis]).argmax(axis=1)
-
-    n_queries = queries.shape[0]
-    in_blocks(find, n_queries, BLOCK, NANOSECONDS * n_queries * landmarks.shape[0])
+    in_blocks(find, len(nearest), BLOCK, NANOSECONDS * len(nearest) * len(lengths))
     return nearest
-
-
-def _slack(own_lengths: FloatArray, lengths: FloatArray) -> FloatArray:
-    """Return the difference of halved squared distances up to which landmarks are equally near.
-
-    Given are the lengths of queries and of their nearest landmarks.
-    """
-    return TIE * lengths * (own_lengths + lengths / 2)
-
-
-def _n_summands(queries: Matrix) -> int:
-    """Return the largest number of summands of a product with a query that are not 0."""
-    if sparse.issparse(queries):
-        return int(np.diff(queries.indptr).max(initial=0))
-    return int(queries.shape[1])
 
 
 class LandmarkSums:

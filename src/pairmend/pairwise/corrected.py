@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pairmend._utils.arrays import is_frame, is_pandas, refuse_arrays
+from pairmend._utils.arrays import refuse_arrays
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import Interval, StrOptions
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
@@ -249,10 +249,9 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         self, data: TrainingInput, learner: Any, split: Split, validation: Any
     ) -> dict[str, Any]:
         train, numbers, folds = split
-        state, X, weights = None, validation.X, data.row_weights
-        can_continue = isinstance(learner, SubspaceNBPairLearner) and not folds
-        if can_continue and (not is_frame(X) or is_pandas(X)):
-            rows = np.concatenate([train, numbers])
+        state, weights = None, data.row_weights
+        if isinstance(learner, SubspaceNBPairLearner) and not folds:
+            X, rows = learner.encoded(validation.X), np.concatenate([train, numbers])
             is_validation = np.arange(len(rows)) >= len(train)
             given = rows, weights[rows], is_validation, X, validation.Y, len(weights)
             state = IncrementalState(*given, data.rng, data.seed)

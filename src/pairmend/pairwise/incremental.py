@@ -6,17 +6,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from pairmend._utils.arrays import (
-    has_categories,
-    is_frame,
-    is_pandas,
-    pack_frame,
-    take_rows,
-    unpack_frame,
-)
+from pairmend._utils.arrays import stack_rows, take_rows
 from pairmend._utils.sklearn_private import Interval, fit_context
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
@@ -39,41 +31,31 @@ class IncrementalState:
     numbers: IntArray  # positions of the rows among those of all calls
     weights: FloatArray  # their decayed weights
     is_validation: BoolArray
-    X: MatrixLike  # the validation rows, in the order of their numbers
+    X: MatrixLike  # the validation rows, in the order of their numbers; frames are encoded
     Y: BoolArray  # and their labels
     n_rows: int
     rng: np.random.RandomState
     seed: int
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Model files hold arrays, not frames.
-        return {**self.__dict__, "X": pack_frame(self.X) if is_pandas(self.X) else self.X}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        packed = isinstance(state["X"], dict)
-        self.__dict__.update({**state, "X": unpack_frame(state["X"]) if packed else state["X"]})
-
     def updated(
         self, data: TrainingInput, share: float, decay: float
-    ) -> tuple["IncrementalState", IntArray]:
-        """Return the state after further rows, and which of them are training rows.
+    ) -> tuple["IncrementalState", IntArray, IntArray]:
+        """Return the state with further rows, but for `X`; also training and validation rows.
 
-        Each is a training row with probability `share`.
+        Each is a training row with probability `share`. Of `X`, rows are left out only.
         """
         rng, present = deepcopy(self.rng), np.flatnonzero(data.row_weights > 0)
         is_validation = rng.random_sample(len(present)) >= share
         weights, chosen = self.weights * decay, present[is_validation]
         kept = weights >= NEGLIGIBLE * max(data.row_weights.max(), weights.max(initial=0))
         kept |= decay == 1
-        kept_set, X = kept[self.is_validation], take_rows(data.X, chosen)
-        if self.n_rows:
-            X = append_rows(take_rows(self.X, np.flatnonzero(kept_set)), X)
+        kept_set = kept[self.is_validation]
         state = replace(
             self,
             numbers=np.concatenate([self.numbers[kept], self.n_rows + present]),
             weights=np.concatenate([weights[kept], data.row_weights[present]]),
             is_validation=np.concatenate([self.is_validation[kept], is_validation]),
-            X=X,
+            X=take_rows(self.X, np.flatnonzero(kept_set)) if self.n_rows else None,
             Y=np.concatenate([self.Y[kept_set], data.target.Y[chosen]]),
             n_rows=self.n_rows + len(data.row_weights),
             rng=rng,
@@ -84,27 +66,7 @@ class IncrementalState:
                     f"validation={share} leaves the {name} part of {state.n_rows} sample(s) empty. "
                     "Give the first call more samples, or another share."
                 )
-        return state, present[~is_validation]
-
-
-def append_rows(X: MatrixLike, more: MatrixLike) -> MatrixLike:
-    """Return rows followed by further rows, in the form of the former."""
-    if is_pandas(X) != is_pandas(more):
-        kinds = type(more).__name__, type(X).__name__
-        raise ValueError("X is a {}, but was a {} in the first call.".format(*kinds))
-    if is_pandas(X):
-        for name in X.columns:
-            if has_categories(X[name]) and X[name].dtype != more[name].dtype:
-                raise ValueError(
-                    f"Column {name!r} is of the dtype {more[name].dtype!r}, but was "
-                    f"{X[name].dtype!r} in the first call. Give it the same categories."
-                )
-        from pandas import concat
-
-        return concat([X, more], ignore_index=True)
-    if sparse.issparse(X):
-        return sparse.vstack([X, sparse.csr_array(more)], format="csr")
-    return np.concatenate([X, more.toarray() if sparse.issparse(more) else more])
+        return state, present[~is_validation], chosen
 
 
 def _has_partial_fit(classifier: PairwiseVoting) -> bool:
@@ -186,11 +148,14 @@ class IncrementalVoting(LocallyCorrected, PairwiseVoting):
             given = none, none, none == 1, None, data.target.Y[:0], 0
             state = IncrementalState(*given, data.rng, data.seed)
         learner: Any = copy(self.learner_) if state.n_rows else self._new_learner(data)
-        state, train = state.updated(data, float(self.validation), float(self.decay))
+        state, train, chosen = state.updated(data, float(self.validation), float(self.decay))
         rows = TrainingRows(data.X, data.target.Y, data.fit_params).take(train)
         min_mass = NEGLIGIBLE * float(state.weights.max())
         learner.partial_fit(rows, data.pairs, decay=float(self.decay), min_mass=min_mass)
-        validation = TrainingRows(state.X, state.Y, {})
+        further = learner.encoded(take_rows(data.X, chosen))
+        X = further if state.X is None else stack_rows([state.X, further])
+        state = replace(state, X=X)
+        validation = TrainingRows(X, state.Y, {})
         split: Split = np.arange(0), np.arange(len(state.Y)), []
         data = replace(data, row_weights=state.weights[state.is_validation], seed=state.seed)
         self._fit_rows(data, validation, split, learner)
@@ -206,11 +171,6 @@ class IncrementalVoting(LocallyCorrected, PairwiseVoting):
             raise ValueError(
                 f"partial_fit splits rows by a share: validation={self.validation!r} must be a "
                 "float between 0 and 1."
-            )
-        if is_frame(X) and not is_pandas(X):
-            raise ValueError(
-                f"partial_fit takes arrays and pandas frames, and X is a {type(X).__module__} "
-                "frame. Pass X.to_pandas()."
             )
         data = super()._check_partial_fit(X, y, classes, fit_params)
         if hasattr(self, "classes_") and getattr(self, "_state", None) is None:

@@ -1,6 +1,7 @@
 """RandomSubspaceNB for all pairs at once, in closed form."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -180,6 +181,11 @@ class SubspaceNBPairLearner(PairLearner):
         constant = self._is_constant[first, second]
         supports[constant] = self._constant[first, second][constant, np.newaxis]
         return supports
+
+    def encoded(self, X: MatrixLike) -> MatrixLike:
+        """Return rows in the form that is kept: those of frames as numbers, with the encoder."""
+        encoder = self.feature_statistics_.encoder
+        return X if encoder is None else replace(encoder.encode(X), words=None)
 
     def _read_numbers(self, X: MatrixLike) -> Any:
         numbers = read_numbers(self.estimator, X, self.feature_statistics_.encoder)
