@@ -49,9 +49,8 @@ def check_base_classifier(estimator: Any) -> None:
     if not hasattr(estimator, "predict_proba"):
         name = type(estimator).__name__
         raise ValueError(
-            f"The base classifier {name} has no predict_proba, which is needed for "
-            "supports. Wrap it: "
-            f"estimator=sklearn.calibration.CalibratedClassifierCV({name}(...))."
+            f"The base classifier {name} has no predict_proba, which is needed for supports. "
+            f"Wrap it: estimator=sklearn.calibration.CalibratedClassifierCV({name}(...))."
         )
 
 
@@ -249,29 +248,20 @@ def fit_per_label(
         report(owner, f"trained {Y.shape[1]} labels at once")
         return [fitted]
     n_shared = _count_shared(estimator, fit_params) if type(estimator) is Pipeline else 0
+    own = estimator
+    if n_shared:
+        first, own = clone(estimator[:n_shared]), estimator[n_shared:]
+        X = first.fit_transform(X)
+    params = {name: like_rows(value, X) for name, value in fit_params.items()}
+    targets = (like_rows(y.astype(np.int64), X) for y in Y.T)
+    calls = (delayed(_fit_clone)(own, X, y, params) for y in targets)
+    fitted = run_calls(owner, calls, Y.shape[1], "label", "trained", n_jobs=n_jobs)
     if not n_shared:
-        return fit_clones(estimator, X, Y, fit_params, n_jobs, owner)
-    first, last = clone(estimator[:n_shared]), estimator[n_shared:]
-    fitted = fit_clones(last, first.fit_transform(X), Y, fit_params, n_jobs, owner)
+        return fitted
     models = [clone(estimator) for _ in fitted]
     for model, own in zip(models, fitted, strict=True):
         model.steps = [*first.steps, *own.steps]
     return models
-
-
-def fit_clones(
-    estimator: Any,
-    X: MatrixLike,
-    Y: BoolArray | IntArray,
-    fit_params: dict[str, Any],
-    n_jobs: int | None,
-    owner: Any,
-) -> list[Any]:
-    """Fit a clone for each column of Y, and report progress for `owner`."""
-    params = {name: like_rows(value, X) for name, value in fit_params.items()}
-    targets = (like_rows(y.astype(np.int64), X) for y in Y.T)
-    calls = (delayed(_fit_clone)(estimator, X, y, params) for y in targets)
-    return run_calls(owner, calls, Y.shape[1], "label", "trained", n_jobs=n_jobs)
 
 
 def _fit_clone(estimator: Any, X: MatrixLike, y: IntArray, fit_params: dict[str, Any]) -> Any:
@@ -344,21 +334,16 @@ def _fitted_parts(model: Any) -> tuple[list[Any], Any]:
 
 
 def _are_stackable(parts: list[tuple[list[Any], Any]]) -> bool:
-    """Return whether models are logistic and share their transformers."""
+    """Return whether models are logistic functions of a score, and share their transformers."""
     first = parts[0][0]
     return all(
-        len(own) == len(first) and all(map(is_, own, first)) and _is_binary_logistic(classifier)
-        for own, classifier in parts
-    )
-
-
-def _is_binary_logistic(classifier: Any) -> bool:
-    """Return whether a fitted classifier of 0 and 1 applies the logistic function to a score."""
-    return (
-        type(classifier) is LogisticRegression
+        len(own) == len(first)
+        and all(map(is_, own, first))
+        and type(classifier) is LogisticRegression
         and getattr(classifier, "multi_class", None) != "multinomial"  # of scikit-learn 1.7
         and type(classifier.coef_) is np.ndarray
         and classifier.classes_.tolist() == [0, 1]
+        for own, classifier in parts
     )
 
 
