@@ -15,8 +15,13 @@ from pairmend.kernels.local_sums import LandmarkSums, corrected_by, global_confu
 from pairmend.kernels.pairs import p_true_given_decision
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.base import fit_stacking_weights, stack
-from pairmend.mended.decisions import CorrectedProba, OutOfFoldPredictions
-from pairmend.mended.label_sets import LabelSets, LocalSets, OwnSets
+from pairmend.mended.decisions import (
+    CorrectedProba,
+    LabelSets,
+    LocalSets,
+    OutOfFoldPredictions,
+    OwnSets,
+)
 from pairmend.mended.rows import (
     SCALINGS,
     Scaling,

@@ -378,10 +378,12 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
     def decisions_(self) -> dict[str, np.ndarray[Any, Any]]:
         """All decisions that were compared, with their losses by the metric."""
         _, candidates = self._decision()
-        names = ("kind", "lift_exponent", "local_exponent", "loss")
-        found = {name: np.array([getattr(each, name) for each in candidates]) for name in names}
-        thresholds = np.array([repr(each.threshold) for each in candidates])
-        return {"decision": found.pop("kind"), "threshold": thresholds, **found}
+        listed: dict[str, list[Any]] = {"decision": [each.kind for each in candidates]}
+        listed["threshold"] = [repr(each.threshold) for each in candidates]
+        for name in ("lift_exponent", "local_exponent"):
+            listed[name] = [getattr(each.label_sets, name, np.nan) for each in candidates]
+        listed["loss"] = [each.loss for each in candidates]
+        return {name: np.array(values) for name, values in listed.items()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
