@@ -7,12 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+from pairmend import CorrectedPairwiseClassifier, GaussianNeighbourhood
 from pairmend.datasets import load, save_file
 from pairmend.study import Study, load_study
 from pairmend.study.execution import shared_fits
+from pairmend.study.objects import as_text, build, describe
 from pairmend.study.sources import Source, as_data, data_hash
 
 OWN = """
@@ -47,7 +52,6 @@ needs = "scores"
 title = "ranking loss"
 """
 MINIMAL = 'sets = ["yeast"]\n[algorithms.A]\nclass = "pairmend.PairwiseClassifier"\n'
-WITHOUT_SETS = MINIMAL.partition("\n")[2]
 
 
 @pytest.fixture
@@ -89,74 +93,54 @@ def test_the_examples_of_the_documentation_are_valid(page, tmp_path):
         assert algorithms["tuned"].param_grid == {"estimator__C": [0.1, 1, 10]}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("sets = [", "Invalid value"),
-        (b"\xff\xfe\x00", "utf-8"),
-        ("fold = 3\n" + MINIMAL, "unknown key 'fold'"),
-        ('sets = ["yeast"]', "missing 1 required .* 'algorithms'"),
-        ('algorithms = ["A"]\nsets = ["yeast"]', "algorithms.* must be an instance of .*Mapping"),
-        ("folds = 1\n" + MINIMAL, r"folds.* must be an int in the range \[2, inf\). Got 1"),
-        ("seed = -1\n" + MINIMAL, "seed.* must be an int in the range"),
-        ("alpha = 1.0\n" + MINIMAL, "alpha.* must be a float in the range"),
-        ('split = "random"\n' + MINIMAL, "split.* must be a str among"),
-        ("time_limit = inf\n" + MINIMAL, "time_limit.* must be a float in the range"),
-        ('name = ""\n' + MINIMAL, "the name must be 1 to 100"),
-        (MINIMAL.replace("[algorithms.A]", '[algorithms."a\\nb"]'), "names of algorithms must"),
-        ("sets = []\n" + WITHOUT_SETS, "at least one of its sets"),
-        ("sets = 3\n" + WITHOUT_SETS, "sets.* must be an array-like. Got 3"),
-        (MINIMAL.replace("yeast", "yest"), "no set is named 'yest'; expected one of arts"),
-        (
-            MINIMAL.replace('["yeast"]', "{m = {catalogue = 3}}"),
-            "catalogue. parameter of sets.m must be",
-        ),
-        (
-            MINIMAL.replace('["yeast"]', "{m = {file = 3}}"),
-            "'file' parameter of sets.m must be .* Got 3",
-        ),
-        (MINIMAL.replace('["yeast"]', '{m = {fil = "a"}}'), "unknown keys"),
-        (
-            MINIMAL.replace('["yeast"]', "{yeast = {rows = 0}}"),
-            "rows.* parameter of sets.yeast must be an int in",
-        ),
-        ('criteria = ["loss"]\n' + MINIMAL, "there is no metric 'loss'"),
-        (MINIMAL + "[criteria.x]\n", "missing 2 required .* 'function'"),
-        (MINIMAL + '[criteria.x]\nfunction = "os.getpid"\nneeds = "all"\n', "needs.* a str among"),
-        (MINIMAL + "[criteria.x]\nweight = 3\n", "argument 'weight'"),
-        (MINIMAL + '[criteria.x]\nfunction = "sys.path"\n', "function"),
-        (MINIMAL + '[criteria.hamming]\ngreater_is_better = "no"\n', "greater_is_better.* must be"),
-        (MINIMAL.replace("class =", "clas ="), "must be an object implementing"),
-        (MINIMAL.replace("pairmend.Pairwise", "tests.no."), "cannot import"),
-        (
-            MINIMAL.replace("pairmend.PairwiseClassifier", "sklearn.preprocessing.StandardScaler"),
-            "must be an object implementing 'fit' and 'predict'",
-        ),
-    ],
-)
+SETS, CLASS = '["yeast"]', "pairmend.PairwiseClassifier"
+NO_FIT = "must be an object implementing"
+INVALID = [
+    ("sets = [", "Invalid value"), (b"\xff\xfe\x00", "utf-8"),
+    ("fold = 3\n" + MINIMAL, "unknown key 'fold'"),
+    ('sets = ["yeast"]', "missing 1 required .* 'algorithms'"),
+    ('algorithms = ["A"]\nsets = ["yeast"]', "algorithms.* must be an instance of .*Mapping"),
+    ("folds = 1\n" + MINIMAL, r"folds.* must be an int in the range \[2, inf\). Got 1"),
+    ("seed = -1\n" + MINIMAL, "seed.* must be an int in the range"),
+    ("alpha = 1.0\n" + MINIMAL, "alpha.* must be a float in the range"),
+    ('split = "random"\n' + MINIMAL, "split.* must be a str among"),
+    ("time_limit = inf\n" + MINIMAL, "time_limit.* must be a float in the range"),
+    ('name = ""\n' + MINIMAL, "the name must be 1 to 100"),
+    (MINIMAL.replace("[algorithms.A]", '[algorithms."a\\nb"]'), "names of algorithms must"),
+    (MINIMAL.replace(SETS, "[]"), "at least one of its sets"),
+    (MINIMAL.replace(SETS, "3"), "sets.* must be an array-like. Got 3"),
+    (MINIMAL.replace("yeast", "yest"), "no set is named 'yest'; expected one of arts"),
+    (MINIMAL.replace(SETS, "{m = {catalogue = 3}}"), "catalogue. parameter of sets.m must be"),
+    (MINIMAL.replace(SETS, "{m = {file = 3}}"), "'file' parameter of sets.m must be .* Got 3"),
+    (MINIMAL.replace(SETS, '{m = {fil = "a"}}'), "unknown keys"),
+    (MINIMAL.replace(SETS, "{yeast = {rows = 0}}"), "rows.* of sets.yeast must be an int in"),
+    ('criteria = ["loss"]\n' + MINIMAL, "there is no metric 'loss'"),
+    (MINIMAL + "[criteria.x]\n", "missing 2 required .* 'function'"),
+    (MINIMAL + '[criteria.x]\nfunction = "os.getpid"\nneeds = "all"\n', "needs.* a str among"),
+    (MINIMAL + "[criteria.x]\nweight = 3\n", "argument 'weight'"),
+    (MINIMAL + '[criteria.x]\nfunction = "sys.path"\n', "function"),
+    (MINIMAL + '[criteria.hamming]\ngreater_is_better = "no"\n', "greater_is_better.* must be"),
+    (MINIMAL.replace("class =", "clas ="), NO_FIT),
+    (MINIMAL.replace("pairmend.Pairwise", "tests.no."), "cannot import"),
+    (MINIMAL.replace(CLASS, "sklearn.preprocessing.StandardScaler"), NO_FIT),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), INVALID)
 def test_invalid_study_files_are_refused(tmp_path, text, message):
-    path = tmp_path / "bad.toml"
+    path, before = tmp_path / "bad.toml", list(sys.path)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    before = list(sys.path)
     with pytest.raises(ValueError, match=message) as raised:
         load_study(path)
     assert str(path) in str(raised.value)
     assert sys.path == before
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"sets": {}},
-        {"sets": "yeast"},
-        {"sets": {"one": 3}},
-        {"algorithms": {}},
-        {"algorithms": {"A": StandardScaler()}},
-        {"criteria": []},
-        {"criteria": "hamming"},
-        {"criteria": {"x": max}},
-    ],
-)
+@pytest.mark.parametrize("parts", [
+    {"sets": {}}, {"sets": "yeast"}, {"sets": {"one": 3}}, {"algorithms": {}},
+    {"algorithms": {"A": StandardScaler()}}, {"criteria": []}, {"criteria": "hamming"},
+    {"criteria": {"x": max}},
+])  # fmt: skip
 def test_invalid_studies_are_refused(sets, algorithms, parts):
     with pytest.raises((ValueError, TypeError), match=next(iter(parts)).removesuffix("s")[:3]):
         Study(**{"sets": sets, "algorithms": algorithms, **parts})
@@ -234,3 +218,54 @@ def test_reasons_why_sets_are_missing(tmp_path):
 def test_invalid_sets_are_refused(given):
     with pytest.raises((TypeError, ValueError), match="must"):
         as_data(given)
+
+
+# Estimators as plain data
+
+MODELS = [
+    LogisticRegression(C=3.0), OneVsRestClassifier(LogisticRegression()),
+    Pipeline([("scale", StandardScaler(with_mean=False)), ("last", LogisticRegression())]),
+    CorrectedPairwiseClassifier(
+        LogisticRegression(), overlap=0.5, neighbourhood=GaussianNeighbourhood(beta=4)
+    ),
+    FunctionTransformer(func=describe),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_estimators_are_recreated_from_their_description(model):
+    again = build(describe(model), "here")
+    assert type(again) is type(model)
+    assert describe(again) == describe(model)
+
+
+def test_what_a_description_holds():
+    logistic = {"class": "sklearn.linear_model.LogisticRegression"}
+    assert describe(LogisticRegression(verbose=1)) == logistic
+    for one, other in ((1, 1.0), (True, 1), (0.0, False)):  # 1 is one feature, 1.0 all of them
+        models = [BaggingClassifier(max_features=value) for value in (one, other)]
+        assert as_text(describe(models[0])) != as_text(describe(models[1]))
+        assert type(build(describe(models[0]), "here").max_features) is type(one)
+    plain = {"class": "sklearn.feature_extraction.text.TfidfVectorizer"}
+    model = build({**plain, "params": {"ngram_range": [1, 2]}}, "here")
+    assert model.ngram_range == (1, 2)
+    assert describe(model)["params"] == {"ngram_range": [1, 2]}
+    one, other = (describe(type("Local", (LogisticRegression,), {})()) for _ in range(2))
+    assert one["opaque"] == other["opaque"] == "Local"
+    assert one != other
+
+
+@pytest.mark.parametrize(("plain", "message"), [
+    ({"class": "LogisticRegression"}, "'LogisticRegression', expected module.name"),
+    ({"class": "sklearn.nothing.Here"}, "cannot import 'sklearn.nothing.Here'"),
+    ({"class": "sklearn.svm.Nothing"}, "no attribute 'Nothing'"),
+    ({"class": "sklearn.svm.LinearSVC", "params": {"c": 1}}, "unexpected keyword argument 'c'"),
+    ({"class": "sklearn.svm.LinearSVC", "parms": {}}, "unknown keys"),
+    ({"class": "sklearn.svm.LinearSVC", "params": 3}, "'int' object"),
+    ({"class": "sys.path"}, "not a callable"), ({"class": 3}, "cannot import 3"),
+    ({"object": "numpy.log1p", "params": {}}, "unknown keys"),
+    ({"class": "fractions.Fraction", "params": {"denominator": 0}}, "ZeroDivisionError"),
+])  # fmt: skip
+def test_invalid_descriptions_are_refused(plain, message):
+    with pytest.raises((ValueError, ImportError), match=message):
+        build(plain, "algorithms.x")

@@ -68,16 +68,13 @@ def test_each_training_part_chooses_its_own_values(tmp_path, in_process):
     assert summarise(record).chosen["tasks"].sum() == 3
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('"estimator__C" =', '"C" =', "Invalid parameter 'C' for estimator BinaryRelevance"),
-        ("[0.001, 0.1, 10.0]", "[]", "need to be a non-empty"),
-        ("[0.001, 0.1, 10.0]", "0.1", "needs to be a list"),
-        ('{ "estimator__C" = [0.001, 0.1, 10.0] }', "3", "'int' object is not iterable"),
-        ('criterion = "zero_one"', 'criterion = "f1"', "there is no metric 'f1'"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ('"estimator__C" =', '"C" =', "Invalid parameter 'C' for estimator BinaryRelevance"),
+    ("[0.001, 0.1, 10.0]", "[]", "need to be a non-empty"),
+    ("[0.001, 0.1, 10.0]", "0.1", "needs to be a list"),
+    ('{ "estimator__C" = [0.001, 0.1, 10.0] }', "3", "'int' object is not iterable"),
+    ('criterion = "zero_one"', 'criterion = "f1"', "there is no metric 'f1'"),
+])  # fmt: skip
 def test_wrong_tables_are_refused(tmp_path, old, new, message):
     path = tmp_path / "ours.toml"
     path.write_text(FILE.replace(old, new))
@@ -96,8 +93,6 @@ def test_metrics_of_scores_and_of_greater_values():
         search = tuned(made(1), {"estimator__C": [0.1, 1]}, Criterion(mean, "x", greater, "scores"))
         scores = search.fit(X, Y).cv_results_["mean_test_score"]
         assert (scores > 0).all() == greater
-    with pytest.raises(ValueError, match="there is no metric 'f1'; there are hamm"):
-        tuned(made(1), {"estimator__C": [1]}, "f1")
 
 
 @pytest.fixture
@@ -119,15 +114,11 @@ def test_labels_with_one_class_keep_it(data, labels):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
-@pytest.mark.parametrize(
-    ("name", "parameter"),
-    [
-        ("LightGBM", "estimator__n_estimators"),
-        ("LightGBM-F1", "estimator__estimator__n_estimators"),
-        ("CatBoost", "estimator__iterations"),
-        ("CatBoost-SCut", "estimator__estimator__iterations"),
-    ],
-)
+@pytest.mark.parametrize(("name", "parameter"), [
+    ("LightGBM", "estimator__n_estimators"),
+    ("LightGBM-F1", "estimator__estimator__n_estimators"), ("CatBoost", "estimator__iterations"),
+    ("CatBoost-SCut", "estimator__estimator__iterations"),
+])  # fmt: skip
 def test_boosting_baselines_of_the_study_take_labels_with_one_class(data, name, parameter, form):
     pytest.importorskip(name.lower().partition("-")[0])
     X, Y = data

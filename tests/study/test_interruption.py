@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from study_kills import (
     start,
     wait_for,
     workers_of,
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -128,12 +129,8 @@ def tiny_disk(tmp_path):
     place = tmp_path / "tiny"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(place)]
-    try:
-        done = subprocess.run(mount, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("needs the command mount")
-    if done.returncode:
-        pytest.skip(f"needs the right to mount a tmpfs: {done.stderr.strip()}")
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("needs the right to mount a tmpfs")
     yield place
     subprocess.run(["umount", str(place)], check=True)
 
@@ -186,10 +183,10 @@ def test_a_task_over_the_time_limit_fails_and_its_worker_is_replaced(odd_set, tm
         "predicts, too": odd_classifiers.Hanging("predict", n_rows=39, late=0),
     }
     study = Study(odd_set, algorithms, folds=2, time_limit=2)
-    started = time.monotonic()
+    shown = []
     with pytest.warns(FailedTasksWarning, match="TimeoutError: the time limit of 2 seconds was"):
-        rows = run_study(study, tmp_path)
-    assert time.monotonic() - started < 900, "it waited for classifiers that sleep longer"
+        rows = run_study(study, tmp_path, progress=lambda step: shown.append(step.doing))
+    assert any(f"one, fold {n}, hangs has run for 1 s" in shown for n in (1, 2))
     assert rows.groupby("algorithm").size().to_dict() == {
         "hangs": 4, "predicts": 8, "predicts for ever": 4, "predicts, too": 8,
     }  # fmt: skip
@@ -214,7 +211,6 @@ def test_results_do_not_depend_on_worker_processes(sets, algorithms, tmp_path, r
     failed = tasks.query("status == 'failed'")
     assert (failed.error == "ArithmeticError: this classifier fails on purpose").all()
     assert failed.traceback.str.contains("odd_classifiers").all()
-    assert not list(out.glob(".cache*"))
     assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
     # Failed tasks, and no others, are run again.
     marker.unlink()

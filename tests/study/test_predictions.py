@@ -18,7 +18,8 @@ from pairmend.study import (
     plan_study,
     read_study,
     run_study,
-)
+)  # fmt: skip
+from pairmend.study.execution import folds_of
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -51,24 +52,21 @@ def test_metrics_added_to_a_finished_study_equal_those_of_a_new_run(study, tmp_p
 
 def test_all_metrics_are_those_of_scikit_learn(small_set):
     X, Y = small_set
-    model = OneVsRestClassifier(LogisticRegression(random_state=0))
-    rows = run_study(Study({"one": (X, Y)}, {"A": model}, CRITERIA, folds=2), None)
+    model = OneVsRestClassifier(LogisticRegression())
+    study = Study({"one": (X, Y)}, {"A": model}, CRITERIA, folds=2)
+    rows = run_study(study)
     assert len(rows) == 2 * len(CRITERIA)
     found = rows[rows.fold == 0].set_index("criterion").value
     # The same fold again, by the rows that are tested in it.
-    from pairmend.study.execution import folds_of, seed_of
-
-    study = Study({"one": (X, Y)}, {"A": model}, folds=2)
     test = folds_of(study, "one", Y)[:, 0] == 0
-    model.estimator.random_state = seed_of(0, "one", 0, 0)
     model.fit(X[~test], Y[~test])
-    truth, labels, scores = Y[test], model.predict(X[test]), model.predict_proba(X[test])
+    truth, labels = Y[test], model.predict(X[test])
     for average in ("samples", "micro", "macro"):
         for name in ("jaccard", "precision", "recall", "f1"):
             function = getattr(metrics, f"{name}_score")
             expected = function(truth, labels, average=average, zero_division=0)
             assert found[f"{name}_{average}"] == expected
-    scores = scores.astype(np.float32).astype(float)
+    scores = model.predict_proba(X[test]).astype(np.float32).astype(float)
     for name, expected in {
         "subset_accuracy": metrics.accuracy_score(truth, labels),
         "roc_auc_macro": metrics.roc_auc_score(truth, scores),
@@ -92,7 +90,7 @@ def test_a_macro_average_leaves_out_labels_that_it_is_not_defined_for():
 
 @pytest.mark.parametrize("kept", ["scores", "labels", "none"])
 def test_what_is_stored_is_what_the_study_says(study, tmp_path, kept):
-    study = replace(study, predictions=kept, repeats=2)
+    study = replace(study, predictions=kept)
     assert not plan_study(study).sets.prediction_bytes.any(), "the size of given sets is not known"
     run_study(study, tmp_path)
     tasks = read_study(tmp_path).tasks
@@ -107,16 +105,9 @@ def test_what_is_stored_is_what_the_study_says(study, tmp_path, kept):
                 read_study(tmp_path, [name])
     with pytest.raises(ValueError, match="there is no metric 'auc'; there are hamming"):
         read_study(tmp_path, ["auc"])
-
-
-def test_the_plan_has_the_size_of_the_predictions(algorithms):
-    study = Study(["yeast"], algorithms, folds=10, repeats=2)
-    size = plan_study(study, download=True).sets.prediction_bytes[0]
-    assert size == round(3 * 2 * 2417 * 14 * (4 + 2 / 8))
-    labels = replace(study, predictions="labels")
-    assert plan_study(labels, download=True).sets.prediction_bytes[0] == round(
-        3 * 2 * 2417 * 14 * 2 / 8
-    )
+    planned = Study(["yeast"], study.algorithms, folds=10, repeats=2, predictions=kept)
+    size = {"scores": 4 + 2 / 8, "labels": 2 / 8, "none": 0}[kept] * 4 * 2 * 2417 * 14
+    assert plan_study(planned, download=True).sets.prediction_bytes[0] == round(size)
 
 
 def test_after_three_failed_folds_the_rest_of_a_set_is_not_tried(sets, tmp_path):

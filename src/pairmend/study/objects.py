@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import json
 import platform
+import re
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
@@ -68,32 +69,25 @@ def own_file(module: str) -> Path | None:
     return path if path.is_file() and not installed else None
 
 
-def _tables(plain: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the tables in plain data, also those in others."""
-    if isinstance(plain, Mapping):
-        yield plain
-    for part in plain.values() if isinstance(plain, Mapping) else plain:
-        if isinstance(part, list | Mapping):
-            yield from _tables(part)
+def _paths(value: Any) -> set[str]:
+    """Return the import paths in the description of an object."""
+    return set(re.findall(r'"(?:class|object)": "([^"]+)"', as_text(describe(value))))
 
 
-def missing_packages(plain: Any) -> list[str]:
-    """Return the packages of the import paths in plain data that are not installed, sorted."""
-    paths = (table.get(key) for table in _tables([plain]) for key in ("class", "object"))
-    packages = {path.partition(".")[0] for path in paths if isinstance(path, str)}
+def missing_packages(value: Any) -> list[str]:
+    """Return the packages of the import paths of an object that are not installed, sorted."""
+    packages = {path.partition(".")[0] for path in _paths(value)}
     return sorted(name for name in packages if name and importlib.util.find_spec(name) is None)
 
 
-def modules_of(plain: Any) -> set[str]:
-    """Return the modules of the objects that `describe` described, and of their base classes."""
-    found = set()
-    for table in _tables([plain]):
+def modules_of(value: Any) -> set[str]:
+    """Return the modules of the classes and functions of an object, and of their base classes."""
+    found = set(re.findall(r'"module": "([^"]+)"', as_text(describe(value))))
+    for path in _paths(value):
         with suppress(ImportError, ValueError):  # a parameter may have such a key, too
-            thing = find(table.get("class") or table.get("object"))
+            thing = find(path)
             classes = inspect.getmro(thing) if isinstance(thing, type) else [thing]
             found |= {each.__module__ for each in classes}
-        if "opaque" in table:
-            found.add(table["module"])
     return found
 
 
@@ -202,7 +196,7 @@ def versions(algorithms: Mapping[str, Any] | None = None) -> dict[str, str]:
     names = set(PACKAGES)
     if algorithms:
         distributions = metadata.packages_distributions()
-        for module in modules_of(describe([*algorithms.values()])):
+        for module in modules_of([*algorithms.values()]):
             names.update(distributions.get(module.partition(".")[0], ()))
     found = {"python": platform.python_version()}
     for name in sorted(names):

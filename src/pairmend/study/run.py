@@ -435,20 +435,19 @@ def check_study(
 
 def reason_not_to_run(study: Study, plan: Plan, out: Path, accept_changes: bool = False) -> str:
     """Return why a planned study is refused (other study, changed code, missing sets), or ''."""
-    lines = "\n  ".join(plan.changes or plan.code_changes)
-    remedy = (
-        f" Changes:\n  {lines}\nUndo the changes, choose another folder (--out), compute sets and "
-        "algorithms again (--rerun NAME, or rerun=[NAME])"
-    )
-    if plan.changes:
-        return f"{out} has results of another study.{remedy}."
-    if plan.code_changes and not accept_changes:
-        return (
-            f"{out} has results computed with other code or data.{remedy}, or keep the results as "
-            "they are (--accept-changes, or accept_changes=True)."
-        )
     absent = plan.sets[plan.sets.missing != ""]
     missing = [f"{name} ({why})" for name, why in zip(absent.name, absent.missing, strict=True)]
+    what, last = "of another study", ""
+    if not plan.changes:
+        what = "computed with other code or data"
+        last = ", or keep the results as they are (--accept-changes, or accept_changes=True)"
+    if changes := plan.changes or (() if accept_changes else plan.code_changes):
+        lines = "\n  ".join(changes)
+        return (
+            f"{out} has results {what}. Changes:\n  {lines}\nUndo the changes, choose another "
+            "folder (--out), compute sets and algorithms again (--rerun NAME, or rerun=[NAME])"
+            f"{last}."
+        )
     if missing and not study.skip_missing:
         return (
             f"these sets are missing: {', '.join(missing)}. Name the folder that has their "
@@ -520,7 +519,8 @@ class _Run:
                     "source": ", ".join(path.name for path in data.source),
                     "characteristics": json.dumps({k: float(numbers[k]) for k in CHARACTERISTICS}),
                 }
-                rows = Rows.of(data, folds_of(study, name, data.Y))
+                X = data.to_pandas()[0] if data.categories else data.X
+                rows = Rows(X, data.Y, folds_of(study, name, data.Y))
                 if name in with_results and facts["sha256"] != sha256[name]:
                     raise ValueError(
                         f"the contents of the set {name!r} changed since results were stored. Undo "

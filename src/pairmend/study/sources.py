@@ -165,8 +165,3 @@ class Rows(NamedTuple):
     X: Any
     Y: Any
     fold_of: Any
-
-    @classmethod
-    def of(cls, data: MultiLabelData, fold_of: Any) -> "Rows":
-        """Return the rows of a set."""
-        return cls(data.to_pandas()[0] if data.categories else data.X, data.Y, fold_of)
