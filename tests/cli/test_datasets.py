@@ -7,7 +7,7 @@ import pytest
 
 ARFF = """@relation 'photos: -C 2'
 @attribute sea {0,1}
-@attribute '[bold]sun' {0,1}
+@attribute '[bold]<i>' {0,1}
 @attribute size numeric
 @data
 1,0,2.5
@@ -37,21 +37,24 @@ def test_sets_of_the_catalogue_are_listed_and_described(run):
 def test_files_are_described_as_tables_and_as_a_page(run):
     ran = run("datasets", "describe", "photos.arff", "--json", "d.json")
     assert "3 rows, 1 feature, 2 labels" in ran.out
-    assert "[bold]sun" in ran.out  # names are data, not markup
+    assert "[bold]<i>" in ran.out  # names are data, not markup
     labels = json.loads(Path("d.json").read_text())["labels"]
-    assert [each["label"] for each in labels] == ["sea", "[bold]sun"]
+    assert [each["label"] for each in labels] == ["sea", "[bold]<i>"]
     assert run("datasets", "describe", "photos.arff", "--out", "page.html").status == 0
-    assert Path("page.html").read_text().startswith("<!DOCTYPE html>")
+    page = Path("page.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "&lt;i&gt;" in page
+    assert "<i>" not in page
     # Regression targets become labels.
     assert "1 label" in run("datasets", "describe", "photos.arff", "--targets", "1").out
 
 
 def test_converted_files_are_read_again(run):
     assert run("datasets", "convert", "photos.arff", "photos.csv.gz").status == 0
-    words = ("photos.csv.gz", "again.arff", "--labels", "sea,[bold]sun", "--out-xml", "again.xml")
+    words = ("photos.csv.gz", "again.arff", "--labels", "sea,[bold]<i>", "--out-xml", "again.xml")
     assert "3 rows, 1 feature, 2 labels" in run("datasets", "convert", *words).out
     # with the XML file in the same folder
-    assert "[bold]sun" in run("datasets", "describe", "again.arff").out
+    assert "[bold]<i>" in run("datasets", "describe", "again.arff").out
 
 
 @pytest.mark.parametrize(

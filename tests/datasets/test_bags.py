@@ -73,14 +73,14 @@ def test_lists_object_arrays_and_cubes_are_the_same(rng):
     ("bags", "message"),
     [
         ([], "X is empty"),
-        ("text", "bag 0 of X must be a 2-D array of numbers"),
-        (3, "X must be a list or an array of bags"),
-        ([[1.0, 2.0]], r"bag 0 of X must be a 2-D array .* shape \(2,\)"),
-        ([[[1.0]], np.empty((0, 1))], r"bag 1 .* at least one instance .* shape \(0, 1\)"),
+        ("text", "X must be a list of bags"),
+        (3, "X must be a list of bags"),
+        ([[1.0, 2.0]], "Expected 2D array"),
+        ([[[1.0]], np.empty((0, 1))], "minimum of 1 is required"),
         ([[[1.0]], [[1.0, 2.0]]], "instances of different numbers"),
-        ([[[1.0], [np.nan]]], "bag 0 of X must be .* finite numbers"),
-        ([[[np.inf]]], "finite numbers"),
-        ([[["a"]]], "2-D array of numbers"),
+        ([[[1.0], [np.nan]]], "bag 0 contains NaN"),
+        ([[[np.inf]]], "bag 0 contains infinity"),
+        ([[["a"]]], "X must be a list of bags"),
         ([[[0.0]], [[1e200]]], "overflow"),
         ([[[1.0, 2.0]]], "distances between the .* bags are all 0"),
         ([[[0.1], [0.3]]] * 5, "distances between the .* bags are all 0"),
@@ -203,10 +203,10 @@ class TestMultiInstanceData:
 
     def test_bags_of_different_sizes_cannot_be_flattened(self, data):
         data.bags[1] = data.bags[1][:1]
-        with pytest.raises(ValueError, match="photos: .* between 1 and 3 instances. Use embed"):
+        with pytest.raises(ValueError, match=r"photos: .* hold \[1, 3\] instances. Use embed"):
             data.flatten()
         data.bags.clear()
-        with pytest.raises(ValueError, match="photos: no bags"):
+        with pytest.raises(ValueError, match="photos: flattening needs"):
             data.flatten()
 
     def test_embed(self, data):

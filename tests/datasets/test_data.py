@@ -143,24 +143,21 @@ def test_descriptions_equal_slow_loops(Y):
     names = tuple(f"<{place}>" for place in range(len(Y[0])))
     data = MultiLabelData(np.zeros((len(Y), 1)), np.array(Y), ("x",), names, {}, "<i>\n", ())
     page = describe(data)
-    assert page.characteristics["value"].to_dict() == characteristics(data)
-    assert page.characteristics["meaning"].notna().all()
-    assert page.labels["rows"].is_monotonic_decreasing
+    assert page["characteristics"]["value"].to_dict() == characteristics(data)
+    assert page["characteristics"]["meaning"].notna().all()
+    assert page["labels"]["rows"].is_monotonic_decreasing
     concurrence = slow_row_concurrence(Y)
     for place, name in enumerate(names):
         own = [value for value, row in zip(concurrence, Y, strict=True) if row[place]]
-        label = page.labels.loc[name]
+        label = page["labels"].loc[name]
         assert (label["rows"], label["share"]) == (len(own), len(own) / len(Y))
         assert label["imbalance"] == pytest.approx(slow_imbalance(Y)[place])
         assert label["concurrence"] == pytest.approx(sum(own) / max(len(own), 1), abs=1e-10)
         for other, column in enumerate(names):
             both_labels = sum(row[place] and row[other] for row in Y)
-            assert page.co_occurrence.loc[name, column] == both_labels
+            assert page["co_occurrence"].loc[name, column] == both_labels
     per_row = Counter(map(sum, Y))
-    assert page.labels_per_row["rows"].tolist() == [per_row[n] for n in range(max(per_row) + 1)]
-    assert page.to_html().startswith("<!DOCTYPE html>")
-    assert "<i>" not in page.to_html()
-    assert "<0>" not in page._repr_html_()
+    assert page["labels_per_row"]["rows"].tolist() == [per_row[n] for n in range(max(per_row) + 1)]
 
 
 def test_a_rare_label_beside_many_frequent_ones():
@@ -230,7 +227,7 @@ def test_emotions_equals_mldr(shared):
         "sad-lonely": (1.571429, 0.016133470),
         "angry-aggresive": (1.396825, 0.001331189),
     }
-    labels = describe(data).labels
+    labels = describe(data)["labels"]
     assert set(labels.index) == set(per_label)
     for label, (imbalance, concurrence) in per_label.items():
         assert labels.loc[label, "imbalance"] == pytest.approx(imbalance, abs=5e-7)

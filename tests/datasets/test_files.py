@@ -278,7 +278,7 @@ def test_numbers_with_underscores_and_other_digits_are_categories(tmp_path):
 def test_a_cell_of_a_million_characters(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text(f"text,sea\n{'x' * 10**6},1\nb,0\n")
-    with pytest.raises(ValueError, match=r"line 2: .*field larger than.*field_size_limit"):
+    with pytest.raises(ValueError, match=r"line 2: .*field larger than"):
         load_file(path, ["sea"])
 
 

@@ -1,9 +1,11 @@
 """``pairmend datasets list | info | describe | fetch | convert``."""
 
 import argparse
+import html
 from dataclasses import asdict
 from typing import Any
 
+from pairmend._utils.text import one_line
 from pairmend.cli.inputs import read_labelled, size_of
 from pairmend.cli.output import progress, show_status, show_table, show_text
 from pairmend.datasets import catalogue, fetch, save_file
@@ -11,7 +13,7 @@ from pairmend.datasets import describe as described
 from pairmend.datasets.named_sets import find_entry, is_available
 
 MAX_SHOWN = 60
-"""Rows of a table that `describe` prints."""
+"""Rows of a table that `describe` shows."""
 
 
 def list_sets(options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -38,15 +40,18 @@ def info(options: argparse.Namespace) -> dict[str, Any]:
 def describe(options: argparse.Namespace) -> dict[str, Any]:
     """Describe a file."""
     data = read_labelled(options)
-    page, found = described(data), {}
+    frames, found = described(data), {}
     show_text(f"{data.name}: {size_of(data)}")
     for title in ("characteristics", "labels", "labels_per_row"):
-        frame = getattr(page, title)
-        frame = frame.rename_axis(frame.index.name or "name").reset_index()
+        frame = frames[title].rename_axis(frames[title].index.name or "name").reset_index()
         found[title] = frame.to_dict("records")
         show_table(title, found[title][:MAX_SHOWN])
     if options.out is not None:
-        options.out.write_text(page.to_html(), encoding="utf-8")
+        title = html.escape(one_line(data.name))
+        tables = (frame.to_html(max_rows=MAX_SHOWN, max_cols=30) for frame in frames.values())
+        head = f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        page = "\n".join([head, f"<h1>{title}</h1>", *tables, "</html>\n"])
+        options.out.write_text(page, encoding="utf-8")
     return found
 
 

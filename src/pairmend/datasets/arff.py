@@ -20,9 +20,9 @@ _QUOTED = r"'[^'\\]*+(?:\\.[^'\\]*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\""
 _ATTRIBUTE = re.compile(rf"@attribute\s++({_QUOTED}|[^\s{{]++)\s*+(.+)", re.I | re.DOTALL)
 _COMMENT = re.compile(rf"([^%'\"]*+(?:(?:{_QUOTED})[^%'\"]*+)*+)%", re.DOTALL)
 _FIRST_OF_ROWS = re.compile(r"^[^\S\n]*+([^\s%])", re.MULTILINE)
-_CELL = re.compile(rf"\s*+({_QUOTED}|(?:[^\s,'\"][^,]*+)?)\s*+(?:(,)|$)", re.DOTALL)
+_CELL = re.compile(rf"\s*+((?:[0-9]++\s++)?{_QUOTED}|(?:[^\s,'\"][^,]*+)?)\s*+(?:(,)|$)", re.DOTALL)
 _SPARSE = re.compile(rf"\{{([^{{}}'\"]*+(?:(?:{_QUOTED})[^{{}}'\"]*+)*+)\}}", re.DOTALL)
-_SPARSE_CELL = re.compile(rf"\s*+([0-9]++)\s++({_QUOTED}|[^\s,'\"][^,]*+)\s*+(?:,|$)", re.DOTALL)
+_INDEX = re.compile(r"[0-9]{1,18}")
 _NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?|inf(?:inity)?|nan)", re.I
 )
@@ -59,9 +59,9 @@ class _Attribute(dict[str, float]):
     for an attribute of numbers. `fast` is the attribute, or what reads plain numbers faster.
     """
 
-    def __init__(self, name: str, count: CellCount, cells: Sequence[str] | None, *, is_text: bool):
+    def __init__(self, name: str, count: CellCount, cells: list[str] | None):
         super().__init__()
-        self.name, self.count, self.is_text = name, count, is_text
+        self.name, self.count, self.is_text = name, count, cells == []
         self.codes: dict[str, float] | None = None
         if cells is not None:
             self.codes = {_unquote(cell): float(code) for code, cell in enumerate(cells)}
@@ -170,7 +170,7 @@ class _Reader:
                 f"attribute {name!r} is of the unknown type {kind[:40]!r}; expected numeric, real, "
                 "integer, string, date or a list of values in braces"
             )
-        self.attributes[name] = _Attribute(name, self.count, cells, is_text=cells == [])
+        self.attributes[name] = _Attribute(name, self.count, cells)
 
     def _prepare(self) -> None:
         """Prepare for rows: the code of each number up to 99 in each column, -1 for none."""
@@ -194,21 +194,14 @@ class _Reader:
         if self._is_sparse is None:
             first = _FIRST_OF_ROWS.search(text)
             self._is_sparse = None if first is None else first[1] == "{"
-            for each in self._columns if self._is_sparse else ():
-                if each.is_text:
-                    raise ValueError(
-                        f"attribute {each.name!r} holds texts in a sparse file, which are not read"
-                    )
         block = None
         if self._is_plain and text.isascii() and len(text) < _LONG:
             bare = text.strip("\n")
             data = (bare.replace(", ", ",") if " " in bare else bare).encode() + b"\n"
             block = self._plain_sparse(data) if self._is_sparse else self._plain_dense(data)
-        if block is None:
-            block = self._cell_by_cell(text.split("\n"))
-        else:
+        if block is not None:
             self.line += text.count("\n")
-        columns, values, counts = block
+        columns, values, counts = block or self._cell_by_cell(text.split("\n"))
         self.count.add(2 * len(values) + len(counts) if self._is_sparse else len(values))
         self._blocks.append((columns.astype(np.int32), values, counts))
 
@@ -217,19 +210,16 @@ class _Reader:
         shape = sum(len(counts) for _, _, counts in self._blocks), len(self._columns)
         if not shape[0]:
             raise ValueError("no data rows after @data")
-        if self._is_sparse:
-            columns, values, counts = map(np.concatenate, zip(*self._blocks, strict=True))
-            indptr = np.concatenate([[0], np.cumsum(counts)])
-            # Trees of scikit-learn accept 32-bit indices only.
-            small = max(len(columns), *shape) <= np.iinfo(np.int32).max
-            places = (part.astype(np.int32 if small else np.int64) for part in (columns, indptr))
-            return sparse.csr_array((values, *places), shape=shape)
-        cells, end = np.empty(shape), shape[0]
-        while self._blocks:  # each block is freed as soon as it is copied
-            _, values, counts = self._blocks.pop()
-            cells[end - len(counts) : end] = values.reshape(-1, shape[1])
-            end -= len(counts)
-        return cells
+        columns, values, counts = map(np.concatenate, zip(*self._blocks, strict=True))
+        self._blocks.clear()
+        if not self._is_sparse:
+            return values.reshape(shape)
+        if any(each.is_text for each in self._columns):
+            raise ValueError("an attribute holds texts in a sparse file, which are not read")
+        # Trees of scikit-learn accept 32-bit indices only.
+        dtype = np.int32 if max(len(columns), *shape) < 2**31 else np.int64
+        places = columns.astype(dtype), np.append(0, np.cumsum(counts)).astype(dtype)
+        return sparse.csr_array((values, *places), shape=shape)
 
     def _plain_dense(self, data: bytes) -> Block | None:
         """Parse lines of plain numbers between commas; return None for other lines."""
@@ -304,24 +294,17 @@ class _Reader:
         match = _SPARSE.fullmatch(line)
         if match is None:
             raise ValueError("a sparse row must be '{index value, ...}' without a weight")
-        columns: list[int] = []
-        cells: list[str] = []
-        text, position = match[1].strip(), 0
-        while position < len(text):
-            cell = _SPARSE_CELL.match(text, position)
-            if cell is None or len(cell[1]) > 18 or int(cell[1]) >= len(self._columns):
+        n_columns, columns, values = len(self._columns), [-1], []
+        for cell in _split(match[1], n_columns) if match[1].strip() else ():
+            index, *value = cell.split(maxsplit=1)[:2] or [""]
+            if not value or not _INDEX.fullmatch(index) or not columns[-1] < int(index) < n_columns:
                 raise ValueError(
-                    f"expected 'index value' with an index below {len(self._columns)}, got "
-                    f"{text[position : position + 40].split(',')[0].strip()!r}"
+                    f"expected 'index value' with ascending indices below {n_columns}, got "
+                    f"{cell.strip()[:40]!r}"
                 )
-            if columns and int(cell[1]) <= columns[-1]:
-                raise ValueError(f"index {cell[1]} after {columns[-1]}: indices must ascend")
-            columns.append(int(cell[1]))
-            cells.append(cell[2].rstrip())
-            position = cell.end()
-        if text.endswith(","):
-            raise ValueError("a comma without a cell after it")
-        return columns, cells
+            columns.append(int(index))
+            values += value
+        return columns[1:], values
 
 
 def parse_numbers(data: bytes) -> tuple[FloatArray, IntArray, IntArray]:
@@ -333,12 +316,12 @@ def parse_numbers(data: bytes) -> tuple[FloatArray, IntArray, IntArray]:
     precision, so the division gives the same float as parsing it would, and sooner.
     """
     exponents = data.translate(None, _OF_INTEGERS)
-    if exponents.translate(None, b"+eE"):
-        nothing = np.empty(0, dtype=np.intp)
-        return np.empty(0), nothing, nothing
     characters = np.frombuffer(data, dtype=np.uint8)
     is_end = (characters == ord(",")) | (characters == ord("\n"))
     ends = np.flatnonzero(is_end)
+    nothing = np.empty(0), ends, ends
+    if exponents.translate(None, b"+eE"):
+        return nothing
     dots, signs = np.flatnonzero(characters == ord(".")), np.flatnonzero(characters == ord("-"))
     number_of = np.cumsum(is_end, dtype=np.int32)
     with_dot, with_sign = number_of[dots], number_of[signs]
@@ -347,7 +330,7 @@ def parse_numbers(data: bytes) -> tuple[FloatArray, IntArray, IntArray]:
     digits[with_dot] -= 1
     digits[with_sign] -= 1
     if digits.min(initial=1) < 1:
-        return np.empty(0), ends, lengths
+        return nothing
     is_plain = lengths.max(initial=0) <= _EXACT_DIGITS and not exponents
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # what numpy < 2.4 has for an error
@@ -357,7 +340,7 @@ def parse_numbers(data: bytes) -> tuple[FloatArray, IntArray, IntArray]:
             digits_only = data[:-1].translate(_AS_COMMAS, b".")
             integers = np.fromstring(digits_only, dtype=np.int64, sep=",")
         except (DeprecationWarning, ValueError):
-            return np.empty(0), ends, lengths
+            return nothing
     decimals = np.zeros(len(ends), dtype=np.intp)
     decimals[with_dot] = ends[with_dot] - dots - 1
     values = integers / _POWERS_OF_TEN[decimals]

@@ -1,6 +1,5 @@
 """Multi-instance data: bags of instances, Hausdorff distances, conversion of bags to rows."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._utils.sklearn_private import Interval, fit_context
@@ -83,10 +83,8 @@ class MultiInstanceData:
         sizes = sorted({len(bag) for bag in self.bags})
         if len(sizes) != 1:
             raise ValueError(
-                f"{self.name}: flattening needs bags of one size, but they hold between "
-                f"{sizes[0]} and {sizes[-1]} instances. Use embed or BagEmbedding instead."
-                if sizes
-                else f"{self.name}: no bags to flatten"
+                f"{self.name}: flattening needs bags of one size, but they hold {sizes[:10]} "
+                "instances. Use embed or BagEmbedding instead."
             )
         names = tuple(f"i{i}_{feature}" for i in range(sizes[0]) for feature in self.feature_names)
         return self._with_rows(np.stack(self.bags).reshape(len(self.bags), -1), names)
@@ -120,38 +118,22 @@ class MultiInstanceData:
         return self._with_rows(X, tuple(map(str, embedding.get_feature_names_out())))
 
     def _with_rows(self, X: FloatArray, names: tuple[str, ...]) -> MultiLabelData:
-        return MultiLabelData(
-            X=X,
-            Y=self.Y,
-            feature_names=names,
-            label_names=self.label_names,
-            categories={},
-            name=self.name,
-            source=self.source,
-        )
+        return MultiLabelData(X, self.Y, names, self.label_names, {}, self.name, self.source)
 
 
-def _read_bags(bags: Bags, what: str) -> list[FloatArray]:
-    """Return copies of bags as arrays; `what` names them in messages."""
-    if not isinstance(bags, Sequence | np.ndarray) and not hasattr(bags, "__array__"):
-        raise ValueError(f"{what} must be a list or an array of bags, got {type(bags)}")
-    arrays: list[FloatArray] = []
-    for number, bag in enumerate(bags):
-        name = f"bag {number} of {what}"
-        try:
-            array = np.array(bag, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must be a 2-D array of numbers: {error}") from error
-        if array.ndim != 2 or 0 in array.shape or not np.isfinite(array).all():
-            raise ValueError(
-                f"{name} must be a 2-D array of finite numbers with at least one instance (row) "
-                f"and one number (column), got shape {array.shape}. Fill in missing values first."
-            )
-        arrays.append(array)
+def _read_bags(bags: Bags) -> list[FloatArray]:
+    """Return copies of bags as arrays."""
+    try:
+        arrays = [
+            check_array(bag, dtype=np.float64, copy=True, input_name=f"bag {number}")
+            for number, bag in enumerate(bags)
+        ]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X must be a list of bags, 2-D arrays of numbers: {error}") from error
     if len({array.shape[1] for array in arrays}) != 1:
         raise ValueError(
-            f"{what} is empty, or has instances of different numbers of features; expected at "
-            "least one bag, and the same number in all"
+            "X is empty, or has instances of different numbers of features; expected at least one "
+            "bag, and the same number in all"
         )
     return arrays
 
@@ -264,7 +246,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         >>> BagEmbedding(n_components=1).fit(bags).n_features_in_
         1
         """
-        self._fit(X)
+        self.fit_transform(X)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -288,11 +270,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         >>> BagEmbedding(n_components=1).fit_transform(bags).shape
         (3, 1)
         """
-        return self._project(self._fit(X))
-
-    def _fit(self, X: Bags) -> FloatArray:
-        """Find the projection; return the squared distances between the training bags."""
-        training = _read_bags(X, "X")
+        training = _read_bags(X)
         squared = hausdorff_distances(training, training) ** 2
         means = squared.mean(axis=0)
         n = len(training)
@@ -314,7 +292,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._training = training
         self._squared_means = means
         self._projection = _with_fixed_signs(vectors[:, kept]) / np.sqrt(self.eigenvalues_)
-        return squared
+        return self._project(squared)
 
     def transform(self, X: Bags) -> FloatArray:
         """Place bags among the training bags.
@@ -337,7 +315,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         (1, 1)
         """
         check_is_fitted(self)
-        bags = _read_bags(X, "X")
+        bags = _read_bags(X)
         if bags[0].shape[1] != self.n_features_in_:
             raise ValueError(
                 f"The instances of X hold {bags[0].shape[1]} numbers, but BagEmbedding was "

@@ -1,15 +1,12 @@
 """Characteristics of a dataset: cardinality, density, imbalance, concurrence, missing values."""
 
-import html
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_X_y
 
-from pairmend._utils.text import one_line
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.datasets.data import MultiLabelData
 
@@ -110,69 +107,7 @@ def characteristics(
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Description:
-    """A set as data frames; a notebook shows them as tables.
-
-    Attributes
-    ----------
-    name : str
-        Name of the set.
-    characteristics : DataFrame
-        Value and meaning of each of the :func:`characteristics`.
-    labels : DataFrame
-        A row for each label, the most frequent first: the rows that have it, their share, the
-        imbalance (rows of the most frequent label by its own) and the concurrence (SCUMBLE of the
-        label [1]_).
-    co_occurrence : DataFrame
-        Number of rows that have both labels; the diagonal holds those of single labels.
-    labels_per_row : DataFrame
-        Number of rows with 0, 1, 2, ... labels.
-
-    References
-    ----------
-    .. [1] Charte, Rivera, del Jesus and Herrera (2019): Dealing with difficult minority labels in
-       imbalanced mutilabel data sets. Neurocomputing 326-327, 39-53.
-
-    Examples
-    --------
-    >>> from pairmend.datasets import describe, make_shapes
-    >>> describe(make_shapes(50, n_labels=2, random_state=0)).labels_per_row
-            rows
-    labels
-    0          0
-    1         50
-    """
-
-    name: str
-    characteristics: Any
-    labels: Any
-    co_occurrence: Any
-    labels_per_row: Any
-
-    def to_html(self) -> str:
-        """Return an HTML page of the tables.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from pairmend.datasets import describe, make_shapes
-        >>> describe(make_shapes(50, random_state=0)).to_html().startswith("<!DOCTYPE html>")
-        True
-        """
-        name = html.escape(one_line(self.name))
-        head = f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>{name}</title>'
-        return f"{head}\n<h1>{name}</h1>\n{self._repr_html_()}</html>\n"
-
-    def _repr_html_(self) -> str:
-        parts = (self.characteristics, self.labels, self.labels_per_row, self.co_occurrence)
-        return "\n".join(part.to_html(max_rows=60, max_cols=30) for part in parts)
-
-
-def describe(data: MultiLabelData) -> Description:
+def describe(data: MultiLabelData) -> dict[str, Any]:
     """Describe a set: its characteristics, labels, and labels that occur together.
 
     Parameters
@@ -182,7 +117,19 @@ def describe(data: MultiLabelData) -> Description:
 
     Returns
     -------
-    Description
+    dict of DataFrame
+        - ``characteristics``: value and meaning of each of the :func:`characteristics`.
+        - ``labels``: a row for each label, the most frequent first: the rows that have it, their
+          share, the imbalance (rows of the most frequent label by its own) and the concurrence
+          (SCUMBLE of the label [1]_).
+        - ``labels_per_row``: number of rows with 0, 1, 2, ... labels.
+        - ``co_occurrence``: number of rows that have both labels; the diagonal holds those of
+          single labels.
+
+    References
+    ----------
+    .. [1] Charte, Rivera, del Jesus and Herrera (2019): Dealing with difficult minority labels in
+       imbalanced mutilabel data sets. Neurocomputing 326-327, 39-53.
 
     Examples
     --------
@@ -193,7 +140,7 @@ def describe(data: MultiLabelData) -> Description:
     ...     feature_names=("size",), label_names=("sea", "sun"), categories={}, name="photos",
     ...     source=(),
     ... )
-    >>> describe(data).labels[["rows", "imbalance"]]
+    >>> describe(data)["labels"][["rows", "imbalance"]]
            rows  imbalance
     label
     sea       2        1.0
@@ -214,15 +161,13 @@ def describe(data: MultiLabelData) -> Description:
     }
     per_row = pd.DataFrame({"rows": np.bincount(data.Y.sum(axis=1))})
     described = {"value": pd.Series(numbers, dtype=object), "meaning": pd.Series(MEANINGS)}
-    return Description(
-        name=data.name,
-        characteristics=pd.DataFrame(described).loc[list(numbers)],
-        labels=pd.DataFrame(columns, index=names).sort_values(
-            "rows", ascending=False, kind="stable"
-        ),
-        co_occurrence=pd.DataFrame((labels.T @ labels).toarray(), index=names, columns=names),
-        labels_per_row=per_row.rename_axis("labels"),
-    )
+    frame = pd.DataFrame(columns, index=names).sort_values("rows", ascending=False, kind="stable")
+    return {
+        "characteristics": pd.DataFrame(described).loc[list(numbers)],
+        "labels": frame,
+        "labels_per_row": per_row.rename_axis("labels"),
+        "co_occurrence": pd.DataFrame((labels.T @ labels).toarray(), index=names, columns=names),
+    }
 
 
 def _imbalance(labels: IntArray) -> FloatArray:

@@ -94,15 +94,13 @@ def source_name(data: MultiLabelData) -> str:
 def check_finite(data: MultiLabelData) -> None:
     """Raise an error for an infinite cell."""
     cells = data.X if isinstance(data.X, np.ndarray) else data.X.data
-    if not np.isinf(cells).any():
-        return
-    coo = sparse.coo_array(data.X)
-    first = int(np.flatnonzero(np.isinf(coo.data))[0])
-    row, place = coo.row[first], coo.col[first]
-    raise ValueError(
-        f"{source_name(data)}: column {data.feature_names[place]!r} is infinite in row {row}; "
-        "write a number there, or empty the cell if the value is missing"
-    )
+    if np.isinf(cells).any():
+        coo = sparse.coo_array(data.X)
+        row, place = (axis[np.isinf(coo.data)][0] for axis in coo.coords)
+        raise ValueError(
+            f"{source_name(data)}: column {data.feature_names[place]!r} is infinite in row {row}; "
+            "write a number there, or empty the cell if the value is missing"
+        )
 
 
 def column_values(cells: Matrix, column: int) -> FloatArray:

@@ -60,7 +60,6 @@ def load_file(
     thousands: str | None = None,
     header_row: int | None = None,
     sheet: str | None = None,
-    name: str | None = None,
     limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
     r"""Read a data set from a text, Excel, Parquet, ARFF or MATLAB file.
@@ -110,8 +109,6 @@ def load_file(
         on. None means the first line that is not empty.
     sheet : str, default=None
         Name of the sheet of a workbook. None means the only one with cells.
-    name : str, default=None
-        Name of the set; that of the file or of Meka's relation if None.
     limits : ReadLimits, default=ReadLimits()
         How much is read at most.
 
@@ -174,12 +171,12 @@ def load_file(
         )
     with memory_checked(path):
         if kind == ".mat":
-            return _rows_of_bags(path, name, limits)
+            return _rows_of_bags(path, limits)
         if kind == ".arff":
             data, relation = read_arff(path, limits, **options)
             if is_stated:
                 labels, title = _own_labels(data.feature_names, relation, path)
-                name = name or title
+                data = replace(data, name=title or data.name)
         if isinstance(labels, str | Path):
             source.append(Path(labels))
             labels = read_label_names(source[1], limits)
@@ -188,7 +185,7 @@ def load_file(
             options["labels"] = labels if threshold is None and labels else ()
             data = read(path, limits, **options)
         check_finite(data)
-        data = replace(data, name=name or data.name, source=tuple(source))
+        data = replace(data, source=tuple(source))
         names = find_labels(path, data.feature_names, () if labels is None else labels)
         if tags in names:
             raise ValueError(f"{path}: column {tags!r} cannot be a label and a list of tags")
@@ -218,8 +215,8 @@ def _own_labels(names: Sequence[str], relation: str, path: Path) -> tuple[Chosen
     return own, relation[: option.start()].strip(" :")
 
 
-def _rows_of_bags(path: Path, name: str | None, limits: ReadLimits) -> MultiLabelData:
-    data = load_miml(path, name=name, limits=limits)
+def _rows_of_bags(path: Path, limits: ReadLimits) -> MultiLabelData:
+    data = load_miml(path, limits=limits)
     if len({bag.shape for bag in data.bags}) == 1:
         limits.check_cells(path, data.bags[0].size * COLUMN_CELLS)
         return data.flatten()

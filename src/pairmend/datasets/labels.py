@@ -28,15 +28,16 @@ from pairmend.datasets.limits import TEXT_CELLS, ReadLimits, ReadWarning, unpack
 ChosenLabels = Sequence[str] | int
 """Names of label columns, or how many of the last columns."""
 
-_PRESENT = (
-    "1", "1.0", "yes", "y", "true", "t", "on", "x", "+", "✓", "✔", "☑", "present", "positive",
-    "ja", "j", "wahr", "oui", "vrai", "sí", "si", "sim",
-)  # fmt: skip
-_ABSENT = (
-    "0", "0.0", "no", "n", "false", "f", "off", "-", "✗", "✘", "☐", "absent", "negative",
-    "nein", "nee", "falsch", "non", "faux", "não",
-)  # fmt: skip
-_INDICATOR_OF = {**dict.fromkeys(_PRESENT, 1.0), **dict.fromkeys(_ABSENT, 0.0)}
+_INDICATOR_OF = {
+    **dict.fromkeys((
+        "1", "1.0", "yes", "y", "true", "t", "on", "x", "+", "✓", "✔", "☑", "present", "positive",
+        "ja", "j", "wahr", "oui", "vrai", "sí", "si", "sim",
+    ), 1.0),
+    **dict.fromkeys((
+        "0", "0.0", "no", "n", "false", "f", "off", "-", "✗", "✘", "☐", "absent", "negative",
+        "nein", "nee", "falsch", "non", "faux", "não",
+    ), 0.0),
+}  # fmt: skip
 """1 and 0 by the texts that stand for them, in lower case."""
 _SEPARATORS = ";|,/\n"
 """Separators of tags that need no option where a column has one of them only."""
@@ -48,8 +49,7 @@ def find_labels(path: Path, names: Sequence[str], labels: ChosenLabels) -> tuple
         if not 0 < labels < len(names):
             raise ValueError(
                 f"{path}: cannot take the last {labels} of {counted(len(names), 'column')} as "
-                "labels; if a text file is cut wrongly, give the delimiter (--delimiter) or the "
-                "line with the names of the columns (--header-row)"
+                "labels; give the delimiter (--delimiter) or the line of the names (--header-row)"
             )
         return tuple(names[-labels:])
     if len(set(labels)) != len(labels):
@@ -108,9 +108,9 @@ def _indicator(
         text = repr(values[int(cell)]) if values and not np.isnan(cell) else f"{cell:g}"
         raise ValueError(
             f"{source}: label {name!r} must be 0 or 1, but is "
-            f"{'missing' if np.isnan(cell) else text} in row {wrong[0]}. Write 0 and 1, yes "
-            "and no, or x and empty cells, or remove such rows or the label. If the column lists "
-            f"the tags of each row, read it as tags: --tags {name}, in Python tags={name!r}"
+            f"{'missing' if np.isnan(cell) else text} in row {wrong[0]}. Write 0 and 1, yes and "
+            "no, or x and empty cells; remove such rows or the label; or read a column that lists "
+            f"the tags of each row by --tags {name}, in Python tags={name!r}"
         )
     return numbers
 

@@ -191,14 +191,10 @@ def _memory_of_groups() -> float:
     """Return the smallest limit of memory among the control groups of the process."""
     limits = [math.inf]
     for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
-        _, controllers, path = line.split(":", 2)
-        root, name = Path("/sys/fs/cgroup"), "memory.max"
-        if controllers == "memory":  # version 1
-            root, name = root / "memory", "memory.limit_in_bytes"
-        group = root / path.lstrip("/")
+        group = Path("/sys/fs/cgroup") / line.split(":", 2)[2].lstrip("/")
         for folder in (group, *group.parents):
             with suppress(OSError, ValueError):  # no such file, or "max"
-                limits.append(int((folder / name).read_text(encoding="utf-8")))
+                limits.append(int((folder / "memory.max").read_text(encoding="utf-8")))
     return min(limits)
 
 

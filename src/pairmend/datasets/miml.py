@@ -144,9 +144,7 @@ _LAYOUTS = (
 """Accepted names of variables: the parts of a set, each with its bags and its targets."""
 
 
-def load_miml(
-    path: str | Path, *, name: str | None = None, limits: ReadLimits = DEFAULT_LIMITS
-) -> MultiInstanceData:
+def load_miml(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> MultiInstanceData:
     r"""Read bags of instances and the labels of each bag.
 
     Parameters
@@ -157,8 +155,6 @@ def load_miml(
         bag; a cell array ``class_name``, if there, names the labels, else they are numbered from
         0. Or the four ``train_bags``, ``train_target``, ``test_bags``, ``test_target``, joined in
         this order. All may be fields of a struct.
-    name : str, default=None
-        Name of the set; that of the file if None.
     limits : ReadLimits, default=ReadLimits()
         How much is read at most.
 
@@ -225,7 +221,7 @@ def load_miml(
         )
     limits.check_cells(path, (width + Y.shape[1]) * COLUMN_CELLS)
     features = tuple(map(str, range(width)))
-    return MultiInstanceData(bags, Y, features, tuple(labels), name or set_name(path), (path,))
+    return MultiInstanceData(bags, Y, features, tuple(labels), set_name(path), (path,))
 
 
 def _scopes(variables: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

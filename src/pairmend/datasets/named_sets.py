@@ -210,7 +210,7 @@ def load(
     entry = find_entry(name)
     if entry.status == "generated":
         return replace(_GENERATED[entry.name](), name=entry.name)
-    data = _read(entry, data_dir, download)
+    data = replace(_read(entry, data_dir, download), name=entry.name)
     if raw:
         return data
     prepared = _PREPARATIONS[entry.name](data) if entry.name in _PREPARATIONS else data
@@ -230,13 +230,13 @@ def _read(entry: CatalogueEntry, data_dir: str | Path | None, download: bool) ->
         path or _fetch_file(entry, file) for path, file in zip(found, entry.files, strict=True)
     ]
     if entry.format == "matlab bags":
-        return load_miml(paths[0], name=entry.name)
+        return load_miml(paths[0])
     if entry.format == "meka":
-        return load_file(paths[0], name=entry.name)
+        return load_file(paths[0])
     if entry.format == "multitarget":
-        return load_file(paths[0], entry.targets, threshold=0.0, name=entry.name)
+        return load_file(paths[0], entry.targets, threshold=0.0)
     *parts, xml = paths
-    sets = [load_file(part, xml, name=entry.name) for part in parts]
+    sets = [load_file(part, xml) for part in parts]
     X = sets[0].X if len(sets) == 1 else np.vstack([data.X for data in sets])
     return replace(sets[0], X=X, Y=np.vstack([data.Y for data in sets]), source=tuple(paths))
 

@@ -7,7 +7,6 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from datetime import date, datetime, time
 from functools import partial
 from itertools import dropwhile, islice
@@ -33,6 +32,8 @@ _SPACES = " \u00a0\u202f"
 _CHUNK_CELLS = 2**17
 _SAMPLE_ROWS = 100
 _DELIMITERS = ",;\t|"
+_LONGEST_HEADER = 2**16
+"""Characters of the first line in which a delimiter is searched."""
 _MAX_LINE = 2**26
 """Characters of the longest line that is read."""
 _PLACE = re.compile(rb"""\sr\s*=\s*["']([^"']*)["']""")
@@ -72,37 +73,26 @@ def read_text_file(
                     yield reader.line_num + n_above, row
         except csv.Error as error:
             raise ValueError(
-                f"{path}, line {reader.line_num + n_above}: the cells cannot be read ({error}); "
-                "close each quote that begins a cell, with nothing after it, and write quotes "
-                'inside quoted cells twice (""); for long cells call csv.field_size_limit(N) in '
-                "Python"
+                f"{path}, line {reader.line_num + n_above}: {error}; close each quote that begins "
+                'a cell, with nothing after it, and write quotes inside quoted cells twice ("")'
             ) from error
 
-    sample = list(islice((line for line in lines() if line.strip()), _SAMPLE_ROWS))
-    chosen = delimiter or _find_delimiter(path, sample)
+    chosen = delimiter or _find_delimiter(
+        path, next(filter(str.strip, lines()), ",")[:_LONGEST_HEADER]
+    )
     # Without quotes each line is a row; that is known before the table takes any memory.
     content = file.buffer.getvalue()  # type: ignore[attr-defined]
     n_rows = 0 if b'"' in content else content.count(b"\n")
     return _read_table(path, limits, rows, n_rows=n_rows, header_row=header_row, **reading)
 
 
-def _find_delimiter(path: Path, lines: Sequence[str]) -> str:
-    """Return the delimiter that the first line has, the comma if it has none.
-
-    If it has several, the only one that cuts all lines into equally many cells.
-    """
-    widths = {}
-    for delimiter in _DELIMITERS:
-        with suppress(csv.Error):
-            rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
-            widths[delimiter] = [len(row) for row in rows]
-    found = [delimiter for delimiter, each in widths.items() if each and each[0] > 1]
+def _find_delimiter(path: Path, header: str) -> str:
+    """Return the delimiter that the first line has, the comma if it has none."""
+    found = [sign for sign in _DELIMITERS if len(next(csv.reader([header], delimiter=sign))) > 1]
     if len(found) > 1:
-        found = [delimiter for delimiter in found if len(set(widths[delimiter])) == 1]
-    if len(found) > 1 or (not found and any(each and each[0] > 1 for each in widths.values())):
         raise ValueError(
-            f"{path}: the cells may be separated in several ways; give the character between "
-            "them: --delimiter CHARACTER, in Python delimiter=..."
+            f"{path}: the first line has several of the delimiters {quoted(found)}; give the "
+            "character between the cells: --delimiter CHARACTER, in Python delimiter=..."
         )
     return found[0] if found else ","
 
@@ -127,10 +117,7 @@ def read_workbook(
         filled = [n for n in book.sheet_names if book.get_sheet_by_name(n).total_height]
         chosen = sheet or (filled or book.sheet_names)[0]
         if chosen not in book.sheet_names or (sheet is None and len(filled) > 1):
-            raise ValueError(
-                f"give the name of one of its sheets, {quoted(book.sheet_names)}: --sheet NAME, in "
-                "Python sheet=..."
-            )
+            raise ValueError(f"give one of its sheets, {quoted(book.sheet_names)}: --sheet NAME")
         cells = book.get_sheet_by_name(chosen).to_python(skip_empty_area=False)
     except (MemoryError, ReadLimitError, FileNotFoundError):
         raise
@@ -201,7 +188,6 @@ def read_parquet(
             "Parquet files need pyarrow, which is not installed: pip install 'pairmend[parquet]'"
         ) from error
     count = CellCount(path, limits)
-    is_text = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
     try:
         with parquet.ParquetFile(path) as file:
             kinds = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
@@ -214,9 +200,8 @@ def read_parquet(
             if types.is_nested(getattr(kind, "storage_type", kind)):
                 raise ValueError(f"column {name!r} holds {kind}; expected numbers or texts")
         # Texts stay in the dictionary that the file stores them in: a long one is not repeated.
-        long = [name for name, kind in kinds.items() if any(is_(kind) for is_ in is_text)]
         with parquet.ParquetFile(
-            path, read_dictionary=long, pre_buffer=False, page_checksum_verification=True
+            path, read_dictionary=list(kinds), pre_buffer=False, page_checksum_verification=True
         ) as file:
             table = file.read(use_threads=False)
         table.validate(full=True)
@@ -407,9 +392,8 @@ def _header(
     if len(set(names)) != len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise ValueError(
-            f"{path}: two columns are named {twice!r}; rename one of them, or, if the names stand "
-            "in another line, or in none, give its number or 0: --header-row N, in Python "
-            "header_row=N"
+            f"{path}: two columns are named {twice!r}; rename one of them, or give the line of the "
+            "names, 0 if there is none: --header-row N, in Python header_row=N"
         )
     return names, set(names).difference(cells) if header_row != 0 else set()
 
@@ -425,9 +409,8 @@ def _chunks(path: Path, rows: Rows, n_columns: int) -> Iterator[list[Sequence[st
             ):
                 raise ValueError(
                     f"{path}, line {line}: {counted(len(row), 'cell')} where the header has "
-                    f"{n_columns}; fill the line up, put cells that contain the delimiter in "
-                    "quotes, or give the delimiter (--delimiter), or, if the names stand in "
-                    "another line, its number: --header-row N, in Python header_row=N"
+                    f"{n_columns}; fill the line up, quote cells that contain the delimiter, or "
+                    "give the delimiter (--delimiter) or the line of the names (--header-row)"
                 )
             if n_columns == 1 or any(map(str.strip, row)):
                 chunk.append(row[:n_columns])
@@ -436,13 +419,10 @@ def _chunks(path: Path, rows: Rows, n_columns: int) -> Iterator[list[Sequence[st
             is_empty = False
             yield chunk
     if is_empty:
-        raise ValueError(
-            f"{path}: no rows after the header; add rows to the table, or, if its only line holds "
-            "data, a first line with the names of the columns"
-        )
+        raise ValueError(f"{path}: no rows after the header; add rows to the table")
     if n_empty:
-        left_out = f"{counted(n_empty, 'row')} without any value {'is' if n_empty == 1 else 'are'}"
-        warnings.warn(f"{path}: {left_out} left out", ReadWarning, stacklevel=2)
+        left_out = f"{path}: left out {counted(n_empty, 'row')} without any value"
+        warnings.warn(left_out, ReadWarning, stacklevel=2)
 
 
 def _numbers(cells: Sequence[str]) -> FloatArray | None:
@@ -477,11 +457,9 @@ def _decoded(path: Path, name: str, column: Column, given: _Notation | None) -> 
         return _looked_up(np.array([*map(fitting[0].parse, values), nan]), codes), None
     if all(any(each.holds(text) for each in _KNOWN) for text in present):
         examples = sorted(present, key=lambda text: (bool(_PLAIN.holds(text)), len(text)))[:2]
-        signs = "" if given is None else " with the given signs"
         raise ValueError(
             f"{path}: the numbers of column {name!r}, such as {quoted(examples)}, are ambiguous or "
-            f"written in different ways{signs}; give their signs: --decimal SIGN and --thousands "
-            "SIGN, in Python decimal=... and thousands=..., or, if they are codes, --categorical "
-            f"{name}"
+            "written in different ways; give their signs (--decimal SIGN and --thousands SIGN, in "
+            f"Python decimal=... and thousands=...) or read them as codes (--categorical {name})"
         )
     return column
