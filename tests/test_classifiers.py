@@ -10,31 +10,11 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import classifier_checks as checks
-from pairmend import (
-    AdaptiveNeighbourhood,
-    CalibratedLabelRanking,
-    CorrectedPairwiseClassifier,
-    GaussianNeighbourhood,
-    GlobalNeighbourhood,
-    MendedClassifier,
-    PairwiseClassifier,
-    RandomSubspaceNB,
-    ThresholdedClassifier,
-)
+import pairmend
+from pairmend import MendedClassifier, RandomSubspaceNB, pairwise
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble, LabelPowerset, MLkNN, RAkEL
 from pairmend.forests.estimator import MultiLabelBoosting, MultiLabelForest
-from pairmend.pairwise import (
-    BradleyTerryClassifier,
-    CorrectedBinaryRelevance,
-    CorrectedMulticlassClassifier,
-    FourClassPairsClassifier,
-    PairwisePerceptrons,
-    ParallelHyperplanesSVM,
-    QWeightedVoting,
-    SharedFirstClassifier,
-    TwoStageVoting,
-)
 from pairmend.thresholds import F1Thresholds
 from public_classifiers import CLASSIFIERS, made
 
@@ -48,35 +28,35 @@ BASES = {
     "scaled": ScaledLogisticRegression(),
 }
 PAIRWISE = {
-    "lpw": PairwiseClassifier(),
-    "clr": CalibratedLabelRanking(),
-    "clr-votes": CalibratedLabelRanking(voting="votes"),
-    "qweighted": QWeightedVoting(),
-    "two-stage": TwoStageVoting(),
-    "fcm": CorrectedPairwiseClassifier(),
-    "fcm-w": CorrectedPairwiseClassifier(balance="labels"),
-    "fcm-w-pairs-o": CorrectedPairwiseClassifier(balance="pairs", overlap=0.3),
-    "overlap": CorrectedPairwiseClassifier(
+    "lpw": pairmend.PairwiseClassifier(),
+    "clr": pairmend.CalibratedLabelRanking(),
+    "clr-votes": pairmend.CalibratedLabelRanking(voting="votes"),
+    "qweighted": pairwise.QWeightedVoting(),
+    "two-stage": pairwise.TwoStageVoting(),
+    "fcm": pairmend.CorrectedPairwiseClassifier(),
+    "fcm-w": pairmend.CorrectedPairwiseClassifier(balance="labels"),
+    "fcm-w-pairs-o": pairmend.CorrectedPairwiseClassifier(balance="pairs", overlap=0.3),
+    "overlap": pairmend.CorrectedPairwiseClassifier(
         balance="labels", overlap=0.5, calibration_label=True, weighting="information",
-        neighbourhood=GaussianNeighbourhood(scale="standard"),
+        neighbourhood=pairmend.GaussianNeighbourhood(scale="standard"),
     ),
-    "crossed": CorrectedPairwiseClassifier(
-        overlap=0.5, validation=3, neighbourhood=AdaptiveNeighbourhood()
+    "crossed": pairmend.CorrectedPairwiseClassifier(
+        overlap=0.5, validation=3, neighbourhood=pairmend.AdaptiveNeighbourhood()
     ),
-    "weighted": CorrectedPairwiseClassifier(weighting="information"),
-    "global-crisp": CorrectedPairwiseClassifier(
-        neighbourhood=GlobalNeighbourhood(), reference="crisp"
+    "weighted": pairmend.CorrectedPairwiseClassifier(weighting="information"),
+    "global-crisp": pairmend.CorrectedPairwiseClassifier(
+        neighbourhood=pairmend.GlobalNeighbourhood(), reference="crisp"
     ),
-    "virtual-crossed": CorrectedPairwiseClassifier(
+    "virtual-crossed": pairmend.CorrectedPairwiseClassifier(
         calibration_label=True, balance="labels", overlap=0.5, validation=3
     ),
-    "bradley-terry": BradleyTerryClassifier(),
-    "shared-first": SharedFirstClassifier(),
-    "four-classes": FourClassPairsClassifier(),
+    "bradley-terry": pairwise.BradleyTerryClassifier(),
+    "shared-first": pairwise.SharedFirstClassifier(),
+    "four-classes": pairwise.FourClassPairsClassifier(),
 }  # fmt: skip
 OTHERS = {
-    "corrected-relevance": CorrectedBinaryRelevance(validation=3),
-    "corrected-classes": CorrectedMulticlassClassifier(),
+    "corrected-relevance": pairwise.CorrectedBinaryRelevance(validation=3),
+    "corrected-classes": pairwise.CorrectedMulticlassClassifier(),
     "relevance": BinaryRelevance(),
     "powerset": LabelPowerset(),
     "chains": ClassifierChainEnsemble(n_chains=2, max_samples=1.0),
@@ -84,11 +64,11 @@ OTHERS = {
 }
 WITHOUT_BASE = {
     "naive-bayes": RandomSubspaceNB(5, 0.5, random_state=0),
-    "perceptrons": PairwisePerceptrons(average=True, voting="soft", random_state=0),
-    "svm": ParallelHyperplanesSVM(0.1, tol=1e-9, voting="soft"),
-    "thresholded": ThresholdedClassifier(BinaryRelevance(GaussianNB()), random_state=0),
-    "thresholded-f1": ThresholdedClassifier(
-        CalibratedLabelRanking(GaussianNB()), F1Thresholds(shrinkage=5.0), random_state=0
+    "perceptrons": pairwise.PairwisePerceptrons(average=True, voting="soft", random_state=0),
+    "svm": pairwise.ParallelHyperplanesSVM(0.1, tol=1e-9, voting="soft"),
+    "thresholded": pairmend.ThresholdedClassifier(BinaryRelevance(GaussianNB()), random_state=0),
+    "thresholded-f1": pairmend.ThresholdedClassifier(
+        pairmend.CalibratedLabelRanking(GaussianNB()), F1Thresholds(shrinkage=5.0), random_state=0
     ),
 }
 
@@ -108,8 +88,8 @@ CHECKED = {
     },
     **WITHOUT_BASE,
     "virtual-crossed-multinomial": with_base("virtual-crossed", "multinomial"),
-    "mlpp": PairwisePerceptrons(calibration_label=False, random_state=0),
-    "cmlpp": PairwisePerceptrons(random_state=0),
+    "mlpp": pairwise.PairwisePerceptrons(calibration_label=False, random_state=0),
+    "cmlpp": pairwise.PairwisePerceptrons(random_state=0),
     "ml-knn": MLkNN(5),
     "mended": MendedClassifier(cv=2, random_state=0),
     "mended-nb": MendedClassifier(RandomSubspaceNB(4), scaling="range", **FIXED),
@@ -118,7 +98,7 @@ CHECKED = {
     ),
     "mended-boosting": MendedClassifier(MultiLabelBoosting(5, random_state=0), **FIXED),
     "mended-ranking": MendedClassifier(
-        CalibratedLabelRanking(RandomSubspaceNB(4)), scaling="log_odds", **FIXED
+        pairmend.CalibratedLabelRanking(RandomSubspaceNB(4)), scaling="log_odds", **FIXED
     ),
 }
 MENDED = {
@@ -186,7 +166,7 @@ SCIKIT_LEARNS = [*(made(name) for name in CLASSIFIERS), ScaledLogisticRegression
 
 
 def expected_failures(estimator):
-    if not isinstance(estimator, PairwisePerceptrons):
+    if not isinstance(estimator, pairwise.PairwisePerceptrons):
         return {}
     return dict.fromkeys(
         [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")],

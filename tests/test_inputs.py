@@ -17,26 +17,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
-from pairmend import (
-    CorrectedPairwiseClassifier,
-    GaussianNeighbourhood,
-    GlobalNeighbourhood,
-    PairwiseClassifier,
-    RandomSubspaceNB,
-)
+from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier, RandomSubspaceNB, pairwise
 from pairmend.mended.kernel_ridge import MultiLabelKernelRidge
-from pairmend.pairwise import (
-    BradleyTerryClassifier,
-    CorrectedBinaryRelevance,
-    FourClassPairsClassifier,
-    SharedFirstClassifier,
-)
+from pairmend.neighbourhoods import GaussianNeighbourhood, GlobalNeighbourhood
 from public_classifiers import CLASSIFIERS, data_for, made
 
 both = pytest.mark.parametrize("kind", [PairwiseClassifier, CorrectedPairwiseClassifier])
 WRAPPING = [
-    PairwiseClassifier, CorrectedPairwiseClassifier, CorrectedBinaryRelevance,
-    BradleyTerryClassifier, FourClassPairsClassifier, SharedFirstClassifier,
+    PairwiseClassifier, CorrectedPairwiseClassifier, pairwise.CorrectedBinaryRelevance,
+    pairwise.BradleyTerryClassifier, pairwise.FourClassPairsClassifier,
+    pairwise.SharedFirstClassifier,
 ]  # fmt: skip
 WORDS = np.array(["sea", "beach", "sun", "rain"])
 ON = np.random.RandomState(0).rand(60, 4) < 0.5

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from correction_reference import unit
 from pairmend._utils.training import relative_weights, unit_weight, without_negligible
-from pairmend.mended.rows import _weighted_median, draw_rows
+from pairmend.mended.rows import draw_rows
 
 
 @given(st.lists(st.sampled_from([1e-9, 0.1, 0.5, 1.0, 2.0, 7.0]), min_size=1, max_size=40))
@@ -27,14 +27,6 @@ def test_unit_and_negligible_weights():
     assert without_negligible(weights).tolist() == [2.0, 2.0, 0.0, 3e-6]
     assert without_negligible(weights, 1e-3).tolist() == weights.tolist()
     assert relative_weights(weights[:2]).tolist() == [1.0, 1.0]
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4)), min_size=1, max_size=20))
-def test_weighted_median_equals_that_of_repeated_values(pairs):
-    values, weights = np.array(pairs, dtype=float).T
-    expected = np.median(np.repeat(values, weights.astype(int)))
-    for factor in (1.0, 1e-3, 1 / 7):
-        assert _weighted_median(values, factor * weights) == expected
 
 
 def test_rows_are_drawn_by_their_weights():
