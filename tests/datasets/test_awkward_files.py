@@ -187,7 +187,7 @@ CASES = [
     text(
         "title.csv",
         "Photos of 2024\n\n" + PLAIN,
-        error=r"last 2 of 1 column as labels; .*columns \(--header-row\)",
+        error=r"last 2 of 1 column as labels; .*\(--header-row\)",
     ),
     text("title_given.csv", "Photos of 2024\n\n" + PLAIN, options={"header_row": 3}),
     text("titles_padded.csv", "Photos,,\nby A and B,,\n" + PLAIN, options={"header_row": 3}),
@@ -260,7 +260,7 @@ CASES = [
         "tags_as_label.csv",
         "size,genres\n1,a;b\n2,b\n3,a;c\n",
         labels=1,
-        error="read it as tags: --tags genres",
+        error="tags of each row by --tags genres",
     ),
     # numbers
     text("decimal_commas.csv", 'size,sea,sun\n"0,5",1,0\n"1,25",0,1\n"2",1,1\n"3,5",0,0\n'),
