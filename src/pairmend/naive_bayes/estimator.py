@@ -193,13 +193,10 @@ class RandomSubspaceNB(ClassifierMixin, FastParams):
         check_params(self, self.get_params(deep=False))
         declared, encoder = self.declare(X)
         numbers = by_density(read_numbers(self, X, encoder))
-        if sample_weight is None:
-            return numbers, self.statistics_of_values(DistinctValues.of(numbers), declared, encoder)
-        weights = np.asarray(sample_weight, dtype=np.float64)
-        unit = unit_weight(weights)
-        present = without_negligible(weights, unit) > 0
-        found = self.statistics_of_values(DistinctValues.of(numbers[present]), declared, encoder)
-        return numbers, replace(found, unit=unit)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        unit = None if weights is None else unit_weight(weights)
+        found = DistinctValues.of(positive_rows(numbers, weights, unit)[0])
+        return numbers, replace(self.statistics_of_values(found, declared, encoder), unit=unit)
 
     def statistics_of_values(
         self, found: DistinctValues, declared: BoolArray | None, encoder: FrameEncoder | None
@@ -292,8 +289,7 @@ class RandomSubspaceNB(ClassifierMixin, FastParams):
                 f"{numbers.shape[1]}."
             )
         if statistics.unit is None:
-            unit = 1.0 if weights is None else unit_weight(weights)
-            statistics = replace(statistics, unit=unit)
+            statistics = replace(statistics, unit=1.0 if weights is None else unit_weight(weights))
         return *positive_rows(numbers, weights, statistics.unit), statistics
 
     @property

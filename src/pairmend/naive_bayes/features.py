@@ -181,19 +181,16 @@ class Design:
         return np.concatenate([self.numeric, self.numeric, of_value[self.value_column >= 0]])
 
     @lazy
-    def subspace_table(self) -> IntArray:
-        """Columns of each subspace, padded with ``n_columns`` to the same length."""
+    def value_table(self) -> IntArray:
+        """Columns of each subspace in a row of values that ends with a constant 1.
+
+        They end with the constant, which is also the padding to the same length.
+        """
         chosen = self.subspace_masks[self.column_feature] > 0
         count = np.count_nonzero(chosen, axis=0)
-        table = np.full((chosen.shape[1], int(np.max(count, initial=0))), len(chosen))
+        table = np.full((chosen.shape[1], int(np.max(count, initial=0)) + 1), len(chosen))
         table[np.arange(table.shape[1]) < count[:, np.newaxis]] = np.nonzero(chosen.T)[1]
         return table
-
-    @lazy
-    def value_table(self) -> IntArray:
-        """Columns of each subspace in a row of values, padded, with a constant 1 at the end."""
-        n_columns, table = len(self.column_feature), self.subspace_table
-        return np.column_stack([table, np.full(len(table), n_columns)])
 
     @lazy
     def weight_table(self) -> IntArray:
@@ -202,9 +199,10 @@ class Design:
         After the weights of all columns follow the constants of the subspaces, and a zero for
         padding.
         """
-        n_columns, table = len(self.column_feature), self.subspace_table
-        table = np.where(table < n_columns, table, n_columns + len(table))
-        return np.column_stack([table, n_columns + np.arange(len(table))])
+        n_columns, table = len(self.column_feature), self.value_table
+        weights = np.where(table < n_columns, table, n_columns + len(table))
+        weights[:, -1] = n_columns + np.arange(len(table))
+        return weights
 
     @lazy
     def subspace_masks(self) -> FloatArray:

@@ -175,44 +175,34 @@ class ScoredRows:
     # scorer and absent features)
     stack: Any
     absent: Any  # of dense rows: CSR (n * n_subspaces, d), absent features; None if there are none
+    n_rows: int
     design: Design
 
     @classmethod
     def of(cls, rows: DesignMatrix, design: Design) -> "ScoredRows":
         """Prepare rows of a design matrix."""
-        absent, first = rows.absent, rows.blocks[0]
+        absent, first, n_rows = rows.absent, rows.blocks[0], rows.blocks[0].shape[0]
         if absent is not None:
             absent = _tall(absent, np.arange(absent.shape[1]), design)
         if not sparse.issparse(first):
-            stack = np.ones((len(design.column_feature) + 1, len(first)))
+            stack = np.ones((len(design.column_feature) + 1, n_rows))
             np.concatenate([block.T for block in rows.blocks], out=stack[:-1])
-            return cls(stack, absent, design)
+            return cls(stack, absent, n_rows, design)
         n_subspaces = len(design.feature_statistics.subspaces)
-        which = np.tile(np.arange(n_subspaces), first.shape[0])
+        which = np.tile(np.arange(n_subspaces), n_rows)
         constant = sparse.csr_array(
             (np.ones(len(which)), which, np.arange(len(which) + 1)),
             shape=(len(which), n_subspaces + 1),
         )
         parts = [_tall(first, design.column_feature, design), constant]
         parts += [] if absent is None else [absent]
-        return cls(sparse.hstack(parts, format="csr"), None, design)
-
-    @lazy
-    def is_sparse(self) -> bool:
-        """Whether rows are sparse."""
-        return bool(sparse.issparse(self.stack))
-
-    @lazy
-    def n_rows(self) -> int:
-        """Number of rows."""
-        n, n_subspaces = self.stack.shape, len(self.design.feature_statistics.subspaces)
-        return int(n[0] // n_subspaces if self.is_sparse else n[1])
+        return cls(sparse.hstack(parts, format="csr"), None, n_rows, design)
 
     def tiles(self, n_classes: int, n_rows: int) -> Iterator[slice]:
         """Cut rows so that the scores of a tile stay in the processor's cache."""
         table = self.design.weight_table
         per_row = n_classes * len(table)
-        if not self.is_sparse:
+        if isinstance(self.stack, np.ndarray):
             per_row = max(per_row, table.size)
         return batches(n_rows, max(MIN_ROWS, TILE // per_row))
 
@@ -221,7 +211,7 @@ class ScoredRows:
 
         They are in memory that the thread's next call uses again.
         """
-        if self.is_sparse:
+        if not isinstance(self.stack, np.ndarray):
             is_complete = self.stack.shape[1] == len(scorer.columns)
             weights = scorer.columns if is_complete else scorer.with_absent
             return self._wide(self._tall_at(self.stack, rows) @ weights)
