@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 
-import references
 from pairmend import (
     AdaptiveNeighbourhood,
     CorrectedPairwiseClassifier,
@@ -15,7 +13,6 @@ from pairmend import (
     GlobalNeighbourhood,
     RandomSubspaceNB,
 )
-from pairmend.baselines import BinaryRelevance
 from pairmend.pairwise import CorrectedBinaryRelevance, CorrectedMulticlassClassifier
 
 LOGISTIC = LogisticRegression(C=0.1, tol=1e-10, max_iter=1000)
@@ -68,57 +65,6 @@ def test_two_classes_are_a_pair(base, neighbourhood, validation, reference, rng)
     np.testing.assert_allclose(
         label.predict_proba(queries)[:, 0], both.predict_proba(queries)[:, 1], atol=1e-9
     )
-
-
-@pytest.mark.parametrize("validation", [0.6, 3])
-def test_relevance_equals_the_loops(small_set, validation):
-    X, Y = (part[:60] for part in small_set)
-    clf = CorrectedBinaryRelevance(
-        LOGISTIC, validation=validation, neighbourhood=GaussianNeighbourhood(5.0), random_state=0
-    ).fit(X, Y)
-    T, V = clf.train_indices_, clf.validation_indices_
-    folds = [(T, np.arange(len(V)))]
-    if validation == 3:
-        rng = np.random.RandomState(0)
-        rng.randint(np.iinfo(np.int32).max)  # the seed of the base classifiers comes first
-        folds = KFold(3, shuffle=True, random_state=rng).split(X)
-    else:
-        assert len(T) == 36
-        assert not set(T) & set(V)
-
-    def p_decide(rows, queries):
-        plain = BinaryRelevance(LOGISTIC).fit(X[rows], Y[rows])
-        return np.vectorize(references.rrc)(plain.predict_proba(queries))
-
-    at_validation, queries = np.empty((len(V), 4)), small_set[0][60:]
-    for rest, fold in folds:
-        at_validation[fold] = p_decide(rest, X[V[fold]])
-    at_queries, weights = p_decide(T, queries), clf.neighbourhood_.weights(queries)
-    expected = np.empty((len(queries), 4))
-    for t, label in np.ndindex(expected.shape):
-        e = np.zeros((2, 2))
-        for row, weight, p in zip(V, weights[t], at_validation[:, label], strict=True):
-            e[0 if Y[row, label] else 1] += weight * np.array([p, 1 - p])
-        expected[t, label] = references.correct(at_queries[t, label], e)
-        np.testing.assert_allclose(clf.confusion(queries[t : t + 1])[0, label], e / e.sum())
-    np.testing.assert_allclose(clf.predict_proba(queries), expected, atol=1e-9)
-    np.testing.assert_array_equal(clf.predict(queries), expected > 0.5)
-
-
-def test_it_mends_what_a_line_cannot_part(rng):
-    X = rng.uniform(-1, 1, (600, 2))
-    ring = np.digitize(np.linalg.norm(X, axis=1), [0.5, 0.9])
-    Y = np.column_stack([ring == 0, ring > 1]).astype(int)
-    settings = {"validation": 5, "neighbourhood": GaussianNeighbourhood(100.0), "random_state": 0}
-    base = LogisticRegression()
-    for y, plain, corrected in (
-        (ring, base, CorrectedMulticlassClassifier(base, **settings)),
-        (Y, BinaryRelevance(base), CorrectedBinaryRelevance(base, **settings)),
-    ):
-        before, after = (
-            clf.fit(X[:400], y[:400]).score(X[400:], y[400:]) for clf in (plain, corrected)
-        )
-        assert after > before + 0.2
 
 
 def test_classes_that_a_part_lacks(rng):

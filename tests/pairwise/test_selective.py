@@ -79,24 +79,6 @@ def test_all_outcomes_of_small_votes(n_labels, classes):
     assert counted.n_evaluated.max() == n_pairs
 
 
-@pytest.mark.parametrize(("n_labels", "n_rows", "ties"), [(7, 300, 0.0), (30, 80, 0.1)])
-def test_random_large_votes(n_labels, n_rows, ties):
-    # From votes that follow a ranking with the virtual label near the top to votes at random.
-    rng = np.random.RandomState(n_labels)
-    strength = rng.normal(size=(n_rows, n_labels + 1))
-    strength[:, -1] += rng.uniform(0, 3, n_rows)
-    pairs = label_pairs(n_labels + 1)
-    lead = strength[:, pairs[:, 0]] - strength[:, pairs[:, 1]]
-    lead += rng.uniform(0, 3, (n_rows, 1)) * rng.normal(size=lead.shape)
-    outcomes = np.where(rng.uniform(size=lead.shape) < ties, 0.5, (lead > 0).astype(float))
-    counted = played(outcomes, n_labels)
-    for row in range(0, n_rows, 8):
-        by_hand = play_by_hand(outcomes[row], n_labels)
-        assert (counted.labels[row].tolist(), counted.n_evaluated[row]) == by_hand
-    assert (counted.n_evaluated >= n_labels).all()
-    assert counted.n_evaluated.mean() < len(pairs)
-
-
 class CountingSVC(SVC):
     """A support vector machine that records the number of rows of each call."""
 

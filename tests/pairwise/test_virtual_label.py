@@ -8,8 +8,10 @@ from sklearn.linear_model import LogisticRegression
 from pairmend import (
     CalibratedLabelRanking,
     CorrectedPairwiseClassifier,
+    GaussianNeighbourhood,
     GlobalNeighbourhood,
 )
+from pairmend.pairwise import CorrectedBinaryRelevance
 
 BASE = LogisticRegression(C=0.5)
 
@@ -58,12 +60,19 @@ def test_correction_by_hand():
     )
 
 
-def test_each_label_is_corrected_alone_against_the_virtual_one(small_set):
+@pytest.mark.parametrize("validation", [0.6, 3])
+def test_each_label_is_corrected_alone_against_the_virtual_one(small_set, validation):
     X, Y = small_set
-    every = fitted(X, Y)
+    settings = {"validation": validation, "neighbourhood": GaussianNeighbourhood(5.0)}
+    every = fitted(X, Y, **settings)
     corrected = every.pair_corrected(X)[:, every.pairs_[:, 1] == 4]
+    relevance = CorrectedBinaryRelevance(BASE, random_state=4, **settings).fit(X, Y)
+    np.testing.assert_allclose(relevance.predict_proba(X), corrected, atol=1e-9)
+    np.testing.assert_allclose(
+        relevance.confusion(X), every.confusion(X)[:, every.pairs_[:, 1] == 4], atol=1e-9
+    )
     for label in range(4):
-        clf = fitted(X, Y[:, [label]])
+        clf = fitted(X, Y[:, [label]], **settings)
         assert clf.pairs_.tolist() == [[0, 1]]
         np.testing.assert_allclose(clf.pair_corrected(X), corrected[:, [label]], atol=1e-12)
         np.testing.assert_allclose(clf.predict_proba(X), corrected[:, [label]], atol=1e-12)
