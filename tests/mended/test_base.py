@@ -1,14 +1,12 @@
 """The base classifier that MendedClassifier(estimator="auto") chooses; stacking; calibration."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit
 from sklearn.multioutput import MultiOutputClassifier
@@ -87,7 +85,10 @@ def test_each_kind_of_data_gets_its_classifier(rows, name):
         assert noisy.estimator_.estimators[LINEAR].estimator.C < 3
 
 
-@pytest.mark.parametrize("cv", [5, ShuffleSplit(2, test_size=0.2, random_state=0)])
+ONCE = ShuffleSplit(1, test_size=0.2, random_state=0)
+
+
+@pytest.mark.parametrize("cv", [5, ONCE])
 def test_boosting_is_used_where_its_trial_promises_a_gain(cv, tmp_path):
     X, Y = product_rows()
     clf = MendedClassifier(cv=cv, random_state=0).fit(X[:1300], Y[:1300])
@@ -118,7 +119,7 @@ def test_boosting_is_not_fitted_elsewhere(kind):
         X = sparse.csr_array(X)
     elif kind == "many labels":
         Y = np.tile(Y, 26)
-    clf = MendedClassifier(cv=5, random_state=0).fit(X, Y)
+    clf = MendedClassifier(cv=ONCE, random_state=0).fit(X, Y)
     losses = dict(zip(*clf.base_search_.values(), strict=True))
     assert BOOSTING not in losses
     assert ("stacked with boosting (trial)" in losses) == (kind == "linear")
@@ -156,51 +157,13 @@ def test_given_splits_hold_for_all_classifiers():
     assert losses[1] > 0.2
 
 
-def test_is_better_needs_a_standard_error_and_half_a_percent():
-    rng = np.random.RandomState(0)
-    ones = np.ones(100)
-    errors = rng.uniform(1, 2, size=100)
+def test_is_better_needs_a_standard_error_and_half_a_percent(rng):
+    ones, errors, noise = np.ones(100), rng.uniform(1, 2, size=100), rng.normal(size=100)
+    noise -= noise.mean()
     assert is_better(errors * 0.98, errors, ones)
     assert not is_better(errors * 0.997, errors, ones)  # less than 0.5 %
-    noise = rng.normal(size=100)
-    noise -= noise.mean()
     assert not is_better(errors - 0.05, errors + 2 * noise, ones)  # less than one standard error
-    # A weight of 2 counts as two equal rows do in the mean.
-    weights = rng.randint(1, 3, size=100).astype(float)
-    shares = weights / weights.sum()
-    difference = 0.02 * errors + 0.1 * noise
-    expected = shares @ difference > max(
-        np.sqrt(shares**2 @ (difference - shares @ difference) ** 2), 0.005 * (shares @ errors)
-    )
-    assert is_better(errors - difference, errors, weights) == expected
-
-
-@pytest.mark.parametrize("kind", ["sparse", "frame", "nan", "classes", "weights", "one label"])
-def test_all_kinds_of_input(kind):
-    X, Y = make_multilabel_classification(120, n_features=6, n_classes=3, random_state=0)
-    params, expected = {}, (120, 3)
-    if kind == "sparse":
-        X = sparse.csr_array(X)
-    elif kind == "frame":
-        X = pd.DataFrame(X, columns=list("abcdef"))
-        X["place"] = np.where(Y[:, 0] == 1, "coast", "town")
-    elif kind == "nan":
-        X[::7, 2] = np.nan
-    elif kind == "classes":
-        Y = np.array(["x", "y", "z"])[np.arange(120) % 3]
-    elif kind == "weights":
-        params["sample_weight"] = np.r_[np.zeros(10), np.ones(110)]
-        changed = X.copy()
-        changed[:10] = 7
-    else:
-        Y, expected = Y[:, :1], (120, 1)
-    clf = MendedClassifier(cv=3, random_state=0).fit(X, Y, **params)
-    proba = clf.predict_proba(X)
-    assert proba.shape == expected
-    assert clf.base_weights_.keys() <= {LINEAR, FOREST, KERNEL}
-    if kind == "weights":
-        found = clf.fit(changed, Y, **params).predict_proba(X)
-        np.testing.assert_array_equal(found, proba)
+    assert is_better(errors - 0.05, errors + 2 * noise, np.where(noise > 0, 1.0, 1e-9))
 
 
 def test_given_classifiers_and_nested_parameters():

@@ -53,15 +53,6 @@ def test_solution_and_out_of_fold_predictions_equal_those_of_scikit_learn(rows, 
         np.testing.assert_allclose(model.predict_proba(X[:10]), expected, atol=atol)
 
 
-def test_a_weight_of_two_equals_a_row_twice(rows):
-    X, Y, _ = rows
-    twice, weights = np.r_[np.arange(60), np.arange(30)], np.r_[np.full(30, 2.0), np.ones(30)]
-    one = MultiLabelKernelRidge().fit(X, Y, sample_weight=weights)
-    two = MultiLabelKernelRidge().fit(X[twice], Y[twice])
-    two.set_params(gamma=one.beta_ / two.beta_).fit(X[twice], Y[twice])  # medians differ slightly
-    np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-8)
-
-
 def test_losses_equal_those_of_fits_without_each_row(rows):
     X, Y, weights = rows
     kernel = 1 + rbf_kernel(X, X[:40])
