@@ -56,18 +56,7 @@ GROUPS: dict[str, dict[str, list[str]]] = {
     },
     "frames": {"": ["FrameEncoder", "ColumnSummary", "ColumnWarning"]},
     "explanation": {
-        "Explanations of rows": [
-            "Explanation",
-            "Explanations",
-            "LabelExplanation",
-            "ProblemExplanation",
-            "SetExplanation",
-            "FeatureExplanation",
-            "Neighbour",
-            "Step",
-            "TrainingRow",
-        ],
-        "Functions": ["explain_problem", "add_features"],
+        "": ["explain", "Explanation", "Explanations", "LabelExplanation"],
     },
     "plots": {
         "Predictions": ["plot_explanation", "plot_correction", "plot_reliability"],

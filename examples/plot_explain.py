@@ -1,7 +1,7 @@
-"""Plot the explanation of one prediction: scores, confusion matrices and validation rows.
+"""Plot the explanation of one prediction: contributions, and the terms of the probability.
 
-The data have five labels with nonlinear boundaries; the base classifier is linear. The explained
-row is the test row with the most changes by the correction. Needs matplotlib.
+The data are support tickets with text. The explained row is the first test row with a label that
+is predicted wrongly. Needs matplotlib.
 
     python examples/plot_explain.py --out docs/explain.png
 """
@@ -10,40 +10,26 @@ import argparse
 
 import numpy as np
 import pandas as pd
-from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
 
-from pairmend import CorrectedPairwiseClassifier, GaussianNeighbourhood
+from pairmend import MendedClassifier
 from pairmend.plots import plot_explanation
 
-LABELS = ["sea", "beach", "sunset", "city", "mountain"]
-
-
-def make_data(n_rows: int = 800) -> tuple[np.ndarray, pd.DataFrame]:
-    """Return rows in a cube, and labels that are overlapping balls."""
-    rng = np.random.RandomState(0)
-    X = rng.uniform(-1, 1, size=(n_rows, 3))
-    centres = rng.uniform(-0.7, 0.7, size=(len(LABELS), 3))
-    near = np.linalg.norm(X[:, np.newaxis] - centres, axis=2) < 0.9
-    return X, pd.DataFrame(near.astype(int), columns=LABELS)
+TOPICS = ["billing", "login", "crash", "slow", "wish"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--out", default="explain.png", help="file to write")
+    parser.add_argument("--tickets", default="docs/tickets.csv", help="file to read")
     options = parser.parse_args()
 
-    X, Y = make_data()
-    clf = CorrectedPairwiseClassifier(
-        LogisticRegression(),
-        validation=5,
-        threshold=0.6,
-        neighbourhood=GaussianNeighbourhood(beta=100.0),
-        random_state=0,
-    ).fit(X[:600], Y[:600])
-    explanation = max(
-        clf.explain(X[600:]),
-        key=lambda each: (sum(label.changed for label in each.labels), each.n_changed),
-    )
+    tickets = pd.read_csv(options.tickets)
+    X, Y = tickets.drop(columns=["id", *TOPICS]), tickets[TOPICS]
+    X_train, X_test, Y_train, Y_test = train_test_split(X, Y, random_state=0)
+    clf = MendedClassifier(criterion="micro_f1", random_state=0).fit(X_train, Y_train)
+    row, label = np.argwhere(clf.predict(X_test) > Y_test.to_numpy())[0].tolist()
+    (explanation,) = clf.explain(X_test.iloc[[row]], labels=[label])
     print(explanation)
     plot_explanation(explanation).savefig(options.out, dpi=110, facecolor="white")
 

@@ -81,7 +81,7 @@ def make_app(path: str, sha256: str | None = None) -> FastAPI:
         """Return a page that explains the predictions of rows."""
         model = loaded["model"]
         with _bad_rows_as_422():
-            return model.explain(given.rows, n_problems=10).to_html(title="Explanations")
+            return model.explain(given.rows).to_html(title="Explanations")
 
     return app
 

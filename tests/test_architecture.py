@@ -27,7 +27,7 @@ ALLOWED_IMPORTS = {
     "baselines": ["_base", "_utils", "frames", "kernels", "naive_bayes"],
     "pairwise": [
         "_base", "_utils", "baselines", "explanation", "frames", "kernels",
-        "model_selection", "naive_bayes", "neighbourhoods",
+        "model_selection", "naive_bayes", "neighbourhoods", "thresholds",
     ],
     "mended": [
         "_base", "_logistic_solver", "_utils", "base_classifiers", "explanation", "forests",

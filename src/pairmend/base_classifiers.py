@@ -162,6 +162,48 @@ class DenseScaler(TransformerMixin, BaseEstimator):
         dense = np.hstack(parts)
         return sparse.hstack([dense, rows.words], format="csr") if with_words else dense
 
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
+        """Return the names of the transformed columns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the features; not used after a fit on a frame.
+
+        Returns
+        -------
+        ndarray of str
+            Names of numbers, "column = category", "column: word". All columns that a date or a
+            text without words becomes have its name.
+        """
+        check_is_fitted(self)
+        if (encoder := self.frame_encoder_) is None:
+            if input_features is None:
+                input_features = [f"x{place}" for place in range(self.n_features_in_)]
+            return np.asarray(input_features, dtype=object)
+        columns = [str(column.name) for column in encoder.columns_]
+        kinds, owners = encoder.n_categories_, [columns[place] for place in encoder.source_]
+        names = [name for name, kind in zip(owners, kinds, strict=True) if kind == 0]
+        if self.encoder_ is not None:
+            places = encoder.source_[kinds > 0]
+            for place, codes in zip(places, self.encoder_.categories_, strict=True):
+                keys = [*encoder.values_of(place), "other values"]
+                names += [
+                    f"{columns[place]} {'missing' if np.isnan(code) else f'= {keys[int(code)]}'}"
+                    for code in codes
+                ]
+        texts = [place for place in range(len(columns)) if encoder.columns_[place].kind == "text"]
+        words = {p: [f"{columns[p]}: {word}" for word in encoder.values_of(p)] for p in texts}
+        projected = [place for place in texts if (kinds[encoder.source_ == place] == -2).any()]
+        for place, kind in zip(encoder.source_, kinds, strict=True):
+            if kind == -1:  # of a text, a word for each component
+                names.append(words[place].pop(0) if place in words else columns[place])
+            elif kind == -2 and not self.words:
+                names.append(columns[place])
+        if self.words:
+            names += [name for place in projected for name in words[place]]
+        return np.array(names, dtype=object)
+
     def _filled(self, numbers: Any) -> FloatArray:
         """Return numbers with NaN replaced by the mean."""
         if foreign_namespace(numbers) is not None:  # arrays of other libraries have none

@@ -76,20 +76,16 @@ def test_there_are_no_handlers_inline_styles_or_other_files(rendered):
     assert "http" not in rendered.replace("http-equiv", "")
 
 
-def test_a_page_shows_rows_labels_reasons_neighbours_and_features(explained):
-    text = " ".join(Tags(explained.to_html()).texts)
-    changed = sum(label.changed for each in explained for label in each.labels)
-    assert f"The correction changed {changed} of 60 predictions" in text
-    each = explained[7]
-    for label in each.labels:
-        assert f"{label.before:.2f}" in text
-        assert f"{label.after:.2f}" in text
-    assert "Near this row, " in text
-    assert "Label sets" in text
-    assert "Features, near and far" in text
-    assert "Training row 66 has the same features." in text
-    for neighbour in each.training_rows:
-        assert neighbour.index in text
+def test_a_page_shows_what_the_text_shows_and_values_of_similar_rows(explained):
+    text = " ".join(" ".join(Tags(explained.to_html()).texts).split())
+    for line in str(explained[7]).splitlines():
+        for part in re.split(r"  +", line.strip().partition(": ")[2] or line.strip()):
+            if not part.startswith("Row "):
+                assert " ".join(part.split()) in text
+    assert "Most likely label sets: " in text
+    for each in explained[7].similar:
+        assert each.index in text
+        assert f"{each.values['width']:.5g}" in text
 
 
 def test_one_row_is_open_and_many_are_folded(explained):
@@ -114,15 +110,15 @@ def test_without_training_the_page_names_the_option(explained):
     )
     text = " ".join(Tags(found.to_html()).texts)
     assert "explain(X, training=X_train)" in text
-    assert "Features, near and far" not in text
+    assert "Values Those of the row" not in text
 
 
-def test_many_labels_and_features_are_cut():
+def test_values_of_many_features_are_cut():
     rng = np.random.RandomState(0)
     X, Y = rng.rand(80, 90), rng.randint(0, 2, size=(80, 40))
     clf = MendedClassifier(ScaledLogisticRegression(), random_state=0, scaling="range").fit(X, Y)
-    text = " ".join(Tags(clf.explain(X[:1], training=X, n_problems=5).to_html()).texts)
-    assert "10 more labels" in text
+    text = " ".join(Tags(clf.explain(X[:1], training=X, labels=[3]).to_html()).texts)
+    assert "39 of 40 labels are not listed." in text
     assert "30 more features are not shown" in text
 
 

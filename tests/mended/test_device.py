@@ -43,8 +43,8 @@ def compare(clf, library, X, Y, queries, atol=1e-12, **params):
     np.testing.assert_array_equal(predicted, ours.predict(queries))
     moved = moved_to_numpy(theirs)
     np.testing.assert_allclose(moved.predict_proba(queries), proba, rtol=0, atol=atol)
-    (explanation,) = moved.explain(queries[:1])
-    after = [label.after for label in explanation.labels]
+    (explanation,) = moved.explain(queries[:1], labels=range(len(moved.classes_)))
+    after = [label.proba for label in explanation.labels]
     np.testing.assert_allclose(after, proba[0], rtol=0, atol=atol)
     return ours, theirs
 

@@ -226,7 +226,7 @@ def test_landmarks_bound_the_model(rng):
     assert len(pickle.dumps(few)) < 0.8 * len(pickle.dumps(many))
     assert (few.predict(X) == Y).mean() > 0.9
     (explanation,) = few.explain(X[:1])
-    listed = {n.row for problem in explanation.problems for n in problem.neighbours}
+    listed = {each.row for each in explanation.similar}
     assert listed <= set(few.landmark_indices_.tolist())
     # A row that is no landmark may be anywhere.
     X[order[np.setdiff1d(np.arange(3000), few.landmark_indices_)[0]], 2] = 1e45

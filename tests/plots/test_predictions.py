@@ -43,8 +43,8 @@ def test_colours_are_the_probabilities_before_and_after(kind):
     expected = X[["width", "$depth$"]].to_numpy()
     np.testing.assert_array_equal(points[0].get_offsets(), expected)
     proba = clf.predict_proba(X)[:, 0]
-    explained = [each.labels[0] for each in clf.explain(X)]
-    before = np.array([each.before for each in explained])
+    explained = [each.labels[0] for each in clf.explain(X, labels=[0], n_contributions=0)]
+    before = np.array([each.base for each in explained])
     for drawn, values in zip(points, (before, proba, proba - before), strict=True):
         np.testing.assert_allclose(drawn.get_array(), values)
     low, high = points[2].get_clim()
@@ -111,55 +111,35 @@ def test_wrong_input_is_refused(given, message):
         plots.plot_correction(clf, X, **given)
 
 
-def test_an_explained_prediction():
-    clf, X, _ = fitted("corrected")
-    explanations = clf.explain(X)
-    explained = max(explanations, key=lambda each: sum(label.changed for label in each.labels))
-    figure = plots.plot_explanation(explained, n_problems=3)
-    scores, *others = figure.axes
-    assert len(others) == 6
-    labels = {label.name: label for label in explained.labels}
-    assert set(texts(scores.get_yticklabels())) == set(labels)
-    segments = [tuple(line.get_xdata()) for line in scores.lines]
-    for label in labels.values():
-        assert (label.before, label.after) in segments
-    n_changed = sum(label.changed for label in labels.values())
-    assert scores.get_title(loc="left").endswith(f"\n{n_changed} of 3 predictions changed")
-    assert explained.index in scores.get_title(loc="left")
-    assert texts(figure.legends[0].get_texts())[-1] == "threshold"
-    for matrix, weights, problem in zip(
-        others[::2], others[1::2], explained.most_changed(3), strict=True
+@pytest.mark.parametrize("kind", ["mended", "corrected"])
+def test_an_explained_prediction(kind):
+    clf, X, _ = fitted(kind)
+    (explained,) = clf.explain(X[:1], labels=["sea", "sky", "sun"])
+    figure = plots.plot_explanation(explained, n_labels=2)
+    assert figure.get_suptitle() == f"Row 0 ({explained.index}) (1 more labels not shown)"
+    assert len(figure.axes) == 4
+    for label, amounts, terms in zip(
+        explained.labels[:2], figure.axes[::2], figure.axes[1::2], strict=True
     ):
-        first, second = problem.names
-        assert matrix.get_title(loc="left").startswith(f"{first} or {second}\n{first} from ")
-        # Rows are decisions and columns true classes.
-        np.testing.assert_allclose(matrix.images[0].get_array(), np.array(problem.shares).T)
-        share = 100 * problem.p_true_given_decision[0]
-        assert matrix.get_yticklabels()[0].get_text() in (
-            f"decided {first},\n{share:.0f} % are {first}", f"decided {first},\nno such row",
-        )  # fmt: skip
-        lengths = [bar.get_width() for bar in weights.patches]
-        assert lengths == pytest.approx([100 * each.share for each in problem.neighbours])
-        assert weights.get_yticklabels()[0].get_text().startswith("row")
-        assert max(weights.get_xticks()) <= 100
-    few = plots.plot_explanation(explained, n_problems=0, n_labels=2)
-    assert len(few.axes) == 1
-    assert few.axes[0].get_xlabel() == "score (1 more labels not shown)"
+        expected = [one.amount for one in label.contributions or label.changes]
+        widths = [bar.get_width() for bar in amounts.patches]
+        assert widths == pytest.approx(sorted(expected, key=lambda amount: -abs(amount)))
+        assert amounts.get_title(loc="left").startswith(f"{label.name}: ")
+        widths = [bar.get_width() for bar in terms.patches]
+        assert (widths[0], widths[-1]) == (label.base, label.proba)
+        assert sum(widths[:-1]) == pytest.approx(label.proba)
+        assert terms.lines[0].get_xdata()[0] == label.threshold
 
 
 @pytest.mark.parametrize("names", [("sea", "sun", "sky"), (LONG + " 1", LONG + " 2", "$b$")])
-def test_explanations_can_be_read(names, cut_off, texts_overlap, drawn):
-    clf, X, _ = fitted("corrected", names)
-    figure = plots.plot_explanation(clf.explain(X[:1])[0])
+@pytest.mark.parametrize("kind", ["mended", "corrected"])
+def test_explanations_can_be_read(kind, names, cut_off, texts_overlap, drawn):
+    clf, X, _ = fitted(kind, names)
+    figure = plots.plot_explanation(clf.explain(X[:1], labels=[0, 1, 2])[0])
     drawn(figure.axes[0])
     for ax in figure.axes:
         assert cut_off(ax) == []
-        # Of two long names side by side the second stands lower, below an empty line.
-        side_by_side = [t for t in ax.get_xticklabels() if not t.get_text().startswith("\n")]
-        assert not texts_overlap([*ax.texts, *side_by_side, *ax.get_yticklabels()])
-    for row in (1, 3):
-        titles = [figure.axes[row + k]._left_title for k in (0, 1)]
-        assert not texts_overlap(titles)
+        assert not texts_overlap([*ax.texts, *ax.get_yticklabels()])
 
 
 def test_labels_are_counted_and_sorted():

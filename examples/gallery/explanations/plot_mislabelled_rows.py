@@ -95,20 +95,19 @@ for name, rows in wrong.items():
 changes = [model.predict_proba(X_test)[:, 0] for model in models.values()]
 repaired = wrong["with flipped labels"] & ~wrong["after the check"]
 row = np.where(repaired, np.abs(changes[0] - changes[1]), 0).argmax()
-explanation = clf.explain(X_test.iloc[[row]], training=X_train, n_neighbors=4)[0]
+explanation = clf.explain(X_test.iloc[[row]], labels=["sea"], training=X_train)[0]
 before, after = (proba[row] for proba in changes)
 print(f"true: {sea[row]}; probability before the check {before:.2f}, after {after:.2f}")
-neighbours = explanation.to_frame("neighbours").query("first == 'sea'")[["row", "share"]]
-neighbours.assign(
-    label_in_training=Y_train["sea"].iloc[neighbours["row"]].to_numpy(),
-    true_label=truth["sea"].iloc[neighbours["row"]].to_numpy(),
+similar = explanation.to_frame("similar")[["row", "share"]]
+similar.assign(
+    label_in_training=Y_train["sea"].iloc[similar["row"]].to_numpy(),
+    true_label=truth["sea"].iloc[similar["row"]].to_numpy(),
 ).round(2)
 
 # %%
-# The two rows with the largest weights have a wrong label, which explains the error. Without
-# knowing the true labels, the list shows which rows to check first. The figure shows the same:
-# the scores before and after the correction, the local confusion matrix of *sea*, and its
-# neighbours.
+# Rows of large weight have a wrong label, which explains the error. Without knowing the true
+# labels, the list shows which rows to check first. The figure shows what the base classifier used,
+# and the terms of the probability.
 from pairmend.plots import plot_explanation
 
-figure = plot_explanation(explanation, n_problems=1)
+figure = plot_explanation(explanation)

@@ -64,5 +64,5 @@ point = np.array([[0.0, 0.3]])
 clf.confusion(point)[0, 0].round(2)
 
 # %%
-# The explanation has the same numbers as text:
-print(clf.explain(point, n_neighbors=2)[0].text(n_problems=1, n_scores=0))
+# The explanation has the shares that follow from it:
+print(clf.explain(point, labels=["sea"], n_neighbors=2)[0])

@@ -347,6 +347,26 @@ def _are_stackable(parts: list[tuple[list[Any], Any]]) -> bool:
     )
 
 
+def logistic_parts(models: Sequence[Any]) -> tuple[list[Any], FloatArray, FloatArray] | None:
+    """Return transformers, coefficients and intercepts of models that apply the logistic function.
+
+    They are fitted models of one label each, or one model of all labels. None if they are others,
+    or do not share their transformers.
+    """
+    if models and "_fit_labels" in vars(type(models[0])):
+        (model,) = models
+        return (
+            [model.scaler_],
+            as_numpy(model.classifier_.coef_),
+            as_numpy(model.classifier_.intercept_),
+        )
+    parts = [_fitted_parts(model) for model in models]
+    if not parts or not _are_stackable(parts):
+        return None
+    coef = np.concatenate([classifier.coef_ for _, classifier in parts])
+    return parts[0][0], coef, np.concatenate([classifier.intercept_ for _, classifier in parts])
+
+
 def _predict_stacked(parts: list[tuple[list[Any], Any]], X: MatrixLike) -> FloatArray:
     """Return the probabilities of class 1 of logistic models that share their transformers.
 

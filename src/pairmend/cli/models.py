@@ -25,8 +25,6 @@ from pairmend.persistence import SavedModel, save_model
 
 MOST_ROWS = 1000
 """Largest number of rows on one page: each takes about 15 kB."""
-MOST_PROBLEMS = 20
-"""Number of problems that are explained for each row of a page."""
 
 
 def fit(options: argparse.Namespace) -> dict[str, Any]:
@@ -180,20 +178,18 @@ def explain(options: argparse.Namespace) -> list[dict[str, Any]]:
         given = argparse.Namespace(**{**vars(options), "data": options.training})
         training, known = inputs.read_rows(given, model, keep)
     explained = model.explain(
-        replace(data, X=data.X[rows], Y=data.Y[rows]),
-        training=training,
-        n_problems=None if is_short else MOST_PROBLEMS,
+        replace(data, X=data.X[rows], Y=data.Y[rows]), labels=options.labels, training=training
     )
     for place, row in enumerate(rows):
-        near = explained[place].training_rows
+        similar = explained[place].similar
         if options.name in known:
-            near = tuple(replace(each, index=known[options.name][each.row]) for each in near)
+            similar = tuple(replace(each, index=known[options.name][each.row]) for each in similar)
         index = names[options.name][row] if names else None
-        explained[place] = replace(explained[place], row=row, index=index, training_rows=near)
+        explained[place] = replace(explained[place], row=row, index=index, similar=similar)
     if page is not None:
         with written(page) as file:
             file.write(explained.to_html(title=f"{options.model.name}: {data.name}"))
         show_status(f"wrote {page}: {len(rows)} rows")
     elif options.row is not None:
-        show_text("\n\n".join(each.text() for each in explained))
+        show_text("\n\n".join(map(str, explained)))
     return [asdict(each) for each in explained]

@@ -93,7 +93,7 @@ COMMANDS = {
     "models.fit": f"{DATA} --model! {LABELS} {FITTING} --trust",
     "models.predict": f"MODEL {DATA} --out! --proba --keep {MODEL}",
     "models.evaluate": f"MODEL? {DATA} {LABELS} {FITTING} --folds {MODEL}",
-    "models.explain": f"MODEL {DATA} --row --html --training --name {MODEL}",
+    "models.explain": f"MODEL {DATA} --row --labels --html --training --name {MODEL}",
     "studies.study": f"STUDY? {STUDY} --out --rerun --accept-changes --dry-run --check",
     "studies.report": "FOLDER --metrics --algorithms --alpha --control --out --accept-changes",
     "studies.compare": f"FILE --greater-is-better --alpha --control --out {LIMITS}",

@@ -245,6 +245,24 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
             for summary, values in zip(self.columns_, numbers.T, strict=True)
         ]
 
+    def values_of(self, place: int) -> list[str]:
+        """Return the categories of a column, or the words of a text, in the order of their codes.
+
+        Parameters
+        ----------
+        place : int
+            Number of the column.
+
+        Returns
+        -------
+        list of str
+            Empty for columns of other kinds.
+        """
+        reader = self._readers[place]
+        if hasattr(reader, "vectorizer"):
+            return [str(word) for word in reader.vectorizer.get_feature_names_out()]
+        return list(getattr(reader, "keys", ()))
+
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
         """Return the names of the encoded columns.
 

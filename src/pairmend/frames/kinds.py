@@ -300,23 +300,6 @@ def summarise_columns(X: Any) -> list[tuple[ColumnSummary, str]]:
     return [choose_reader(column, projects=False)[1:] for column in columns]
 
 
-def numbers_to_compare(X: Any, training: Any) -> dict[int, tuple[FloatArray, FloatArray]]:
-    """Return the columns that are numbers, dates or durations in training, as numbers.
-
-    The keys are positions of columns, the values the numbers of X and of training; dates are days.
-    A column whose cells in X cannot be read in this way is left out.
-    """
-    found: dict[int, tuple[FloatArray, FloatArray]] = {}
-    for place in range(training.shape[1]):
-        column = read_column(training, place)
-        reader, _, _ = choose_reader(column, projects=False)
-        if reader.kind in ("number", "date", "duration"):
-            with contextlib.suppress(ValueError):
-                read = reader.read(read_column(X, place)), reader.read(column)
-                found[place] = (read[0][:, 0], read[1][:, 0])
-    return found
-
-
 def choose_reader(
     column: Column, kind: str | None = None, *, projects: bool = True
 ) -> tuple[Any, ColumnSummary, str]:

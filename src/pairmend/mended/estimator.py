@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +20,7 @@ from pairmend._utils.arrays import (
     check_features,
     check_training_rows,
     foreign_namespace,
+    is_frame,
     like_rows,
     take_rows,
 )
@@ -41,6 +43,7 @@ from pairmend._utils.sklearn_private import (
 from pairmend._utils.training import Target, check_target, relative_weights, route_fit_params
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.base_classifiers import ScaledLogisticRegression
+from pairmend.explanation.evidence import background_rows
 from pairmend.kernels.pairs import sum_to_one
 from pairmend.mended.base import BaseRows, StackedBase, base_attributes, base_to_fit
 from pairmend.mended.corrector import Correction, Corrector, fit_corrector
@@ -59,13 +62,13 @@ from pairmend.mended.device import (
     scalings_without_device,
     warn_of_other_scalings,
 )
-from pairmend.mended.explain import ExplainMixin
+from pairmend.mended.explain import MendedExplain
 from pairmend.mended.rows import SCALINGS, RowEncoder
 from pairmend.mended.validation import MAX_LANDMARKS, ValidationRows
 from pairmend.model_selection import split_rows
 
 
-class MendedClassifier(ExplainMixin, MultiLabelClassifier):
+class MendedClassifier(MendedExplain, MultiLabelClassifier):
     """Multi-label classifier for tables and short texts, with corrected probabilities.
 
     Use it for hundreds to a million rows with up to some hundred labels, or to correct a
@@ -302,6 +305,13 @@ class MendedClassifier(ExplainMixin, MultiLabelClassifier):
             parts = take_rows(distance_rows, rows), *(part[rows] for part in parts[1:])
         validation = ValidationRows(*parts, find_nearest=find_nearest)
         fitted = self._fit_correction(validation, rows, target, rng)
+        drawn = None if is_frame(base_rows) else background_rows(
+            base_rows, fitted["landmark_indices_"]
+        )  # fmt: skip
+        if drawn is not None:  # scaled, as landmarks are
+            with np.errstate(invalid="ignore"):  # of a feature without any value
+                scaler = StandardScaler().fit(drawn)
+            fitted |= {"_background_rows": scaler.transform(drawn), "_background_scaler": scaler}
         del validation, parts, proba  # before the largest training
         model = chosen.fit_on_all(training)
         if namespace is not None:

@@ -6,12 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pairmend._utils.arrays import refuse_arrays
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import Interval, StrOptions
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
-from pairmend.explanation import Explanations
-from pairmend.explanation.problem import N_NEIGHBORS
 from pairmend.kernels.pairs import (
     LabelRows,
     balance_weights,
@@ -21,14 +18,14 @@ from pairmend.kernels.pairs import (
     weigh,
 )
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.pairwise.explain import explain_rows
+from pairmend.pairwise.explain import ExplainedPairs
 from pairmend.pairwise.incremental import IncrementalState, IncrementalVoting
 from pairmend.pairwise.learners import PairLearner
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 from pairmend.pairwise.voting import Blocks, Split, TrainingInput, TrainingRows, space_of
 
 
-class CorrectedPairwiseClassifier(IncrementalVoting):
+class CorrectedPairwiseClassifier(ExplainedPairs, IncrementalVoting):
     """Pairwise multi-label classifier corrected by local fuzzy confusion matrices.
 
     The decisions of each pair's classifier on a validation set are compared with the true
@@ -272,44 +269,6 @@ class CorrectedPairwiseClassifier(IncrementalVoting):
         """
         self._check_namespace(X, "pair_corrected")
         return self._collect(self._check_predict(X), self._corrected)
-
-    def explain(
-        self,
-        X: MatrixLike,
-        *,
-        training: MatrixLike | None = None,
-        n_neighbors: int = N_NEIGHBORS,
-        n_problems: int | None = None,
-    ) -> Explanations:
-        """Explain predictions: changed votes of pairs, confusion matrices, sums of scores.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows. Explain few at a time: all pairs of all rows are computed.
-        training : array-like of shape (n_training, n_features), default=None
-            The rows given to fit, in the same order. With them the explanation has the index and
-            the feature values of the neighbours, which a classifier does not keep.
-        n_neighbors : int, default=5
-            Number of validation rows listed for a pair: those of largest weight, by their positions
-            among the rows given to fit.
-        n_problems : int, default=None
-            Number of pairs explained for a row: those that changed most; None means all.
-
-        Returns
-        -------
-        list of Explanation
-            One for each row. ``print`` shows it as text, notebooks as tables, ``to_html`` returns a
-            page, also of the list, ``to_frame`` returns frames, and
-            :func:`pairmend.plots.plot_explanation` draws it.
-        """
-        refuse_arrays(X, "explain", "Fit the classifier on arrays of numpy.")
-        if hasattr(self, "learner_") and self._is_movable:
-            raise ValueError(
-                "explain needs a classifier that was fitted on arrays of numpy; this one was "
-                "fitted on those of another library. Fit it again."
-            )
-        return explain_rows(self, X, training, n_neighbors=n_neighbors, n_problems=n_problems)
 
     def _votes(self, X: MatrixLike) -> Blocks:
         for labels, corrected, confusion in self._correct(X):

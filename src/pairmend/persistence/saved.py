@@ -1,14 +1,12 @@
 """SavedModel: a loaded model, which predicts and explains rows of all kinds, dicts included."""
 
-from copy import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from pairmend._base import MultiLabelClassifier
-from pairmend.explanation import Explanations, add_features
-from pairmend.explanation.problem import N_NEIGHBORS
+from pairmend.explanation import Explanations, explain
+from pairmend.explanation.explaining import N_CONTRIBUTIONS, N_NEIGHBORS
 from pairmend.persistence.rows import prepared
 
 
@@ -160,9 +158,10 @@ class SavedModel:
         self,
         rows: Any,
         *,
+        labels: Sequence[int | str] | None = None,
         training: Any = None,
+        n_contributions: int = N_CONTRIBUTIONS,
         n_neighbors: int = N_NEIGHBORS,
-        n_problems: int | None = None,
     ) -> Explanations:
         """Explain the predictions of rows.
 
@@ -170,17 +169,19 @@ class SavedModel:
         ----------
         rows : DataFrame, MultiLabelData, list of dicts or array-like
             As for :meth:`predict`.
+        labels : sequence of int or str, default=None
+            The labels to explain; None means those that are predicted or close to the threshold.
         training : DataFrame, MultiLabelData, list of dicts or array-like, default=None
-            The rows given to fit. With them the explanation has the numbers, the index and the
-            feature values of the neighbours, which are looked up: a model file does not have them.
-            Without them, neighbours have the numbers of the rows in the file.
-        n_neighbors, n_problems : int
-            As for ``explain`` of the classifier.
+            The rows given to fit. With them similar rows have their numbers, their index and their
+            values, which are looked up: a model file does not have them. Without them, similar
+            rows have the numbers of the rows in the file.
+        n_contributions, n_neighbors : int
+            As for :func:`pairmend.explanation.explain`.
 
         Returns
         -------
-        list of Explanation
-            One for each row, with the names of the labels, and with feature values as in `rows`.
+        Explanations
+            One for each row, with the names of the labels.
 
         Examples
         --------
@@ -189,30 +190,20 @@ class SavedModel:
         >>> X, Y = [[0.0], [1.0], [2.0]] * 9, [[1, 0], [1, 1], [0, 1]] * 9
         >>> fitted = MendedClassifier(random_state=0).fit(X, Y)
         >>> saved = SavedModel(fitted, ("size",), ("sea", "sun"), {}, "")
-        >>> (explanation,) = saved.explain([{"size": 0.5}])
-        >>> [label.name for label in explanation.labels]
-        ['sea', 'sun']
+        >>> (explanation,) = saved.explain([{"size": 0.5}], labels=["sun"])
+        >>> explanation.labels[0].contributions[0].name
+        'size'
         """
-        given = self.prepare(rows)
-        known = None if training is None else self.prepare(training)
-        X, classifier = self._last_step(given)
-        if not hasattr(classifier, "explain"):
-            raise ValueError(
-                f"the model is a {type(classifier).__name__}, which has no explanations; fit a "
-                "MendedClassifier or a CorrectedPairwiseClassifier"
-            )
-        if self.label_names:
-            classifier = copy(classifier)  # the model keeps its classes
-            classifier.classes_ = np.array(self.label_names, dtype=object)
-        explained = classifier.explain(
-            X,
-            training=None if known is None else self._last_step(known)[0],
+        return explain(
+            self.estimator,
+            self.prepare(rows),
+            labels=labels,
+            training=None if training is None else self.prepare(training),
+            n_contributions=n_contributions,
             n_neighbors=n_neighbors,
-            n_problems=n_problems,
+            feature_names=self.feature_names,
+            label_names=self.label_names,
         )
-        if not self.feature_names:
-            return explained
-        return Explanations(add_features(explained, given, known, names=self.feature_names))
 
     def prepare(self, rows: Any) -> Any:
         """Convert rows to the input of the estimator.

@@ -1,6 +1,6 @@
 """Plots of explained predictions, and of where the correction changes probabilities."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,16 +8,12 @@ from numpy.typing import ArrayLike
 
 from pairmend._utils.training import check_indicators
 from pairmend._utils.typing import FloatArray, MatrixLike
-from pairmend.explanation import Explanation, Neighbour, ProblemExplanation
-from pairmend.explanation.features import read_table
+from pairmend.explanation import Explanation, LabelExplanation
+from pairmend.explanation.tables import names_of, values_of
+from pairmend.explanation.view import feature, row_name
 from pairmend.plots import drawing
-from pairmend.plots.drawing import BLUE, INK, PALETTE, VERMILION, short, styled
+from pairmend.plots.drawing import BLUE, FAINT, INK, VERMILION, short, styled
 
-BOTH = PALETTE[2]
-NARROW = 14
-"""Maximum number of letters of names that stand side by side."""
-DARKEST = 0.75
-"""Upper end of the colour map of cells: on darker cells numbers are hard to read."""
 EDGE = "#8C8C8C"
 """Colour of the edges of points: the middle of the colour maps is nearly white."""
 SIZE = 24.0  # of points
@@ -25,28 +21,26 @@ SIZE = 24.0  # of points
 
 @styled
 def plot_explanation(
-    explanation: Explanation, *, n_problems: int = 2, n_labels: int = 12, figure: Any = None
+    explanation: Explanation, *, n_labels: int = 3, n_bars: int = 8, figure: Any = None
 ) -> Any:
-    """Plot an explanation: scores, and the confusion matrices of the most changed problems.
-
-    Rows of a matrix are decisions and columns true classes, in shares of its mass: the correction
-    uses P(truth given decision). Beside it are the rows of largest weight.
+    """Plot an explanation: contributions to the log-odds, and the terms of the probability.
 
     Parameters
     ----------
     explanation : Explanation
-        An element of the list that a classifier's ``explain`` returns.
-    n_problems : int, default=2
-        Number of problems to draw, those with the largest changes.
-    n_labels : int, default=12
-        Number of labels to draw, those with the largest changes.
+        An element of the list that ``explain`` returns.
+    n_labels : int, default=3
+        Number of labels to draw, the first ones.
+    n_bars : int, default=8
+        Number of contributions to draw for each; the others are summed. Without contributions,
+        as of pairs of labels, they are the changes by the correction.
     figure : matplotlib Figure or SubFigure, default=None
         Figure to draw into; a new figure if None.
 
     Returns
     -------
     Figure
-        Its first Axes show the scores, two further ones each problem.
+        With two Axes for each label.
 
     Examples
     --------
@@ -55,124 +49,66 @@ def plot_explanation(
     >>> X, Y = np.random.RandomState(0).rand(60, 2), np.eye(3, dtype=int)[[0, 1, 2] * 20]
     >>> clf = CorrectedPairwiseClassifier(random_state=0).fit(X, Y)
     >>> from pairmend.plots import plot_explanation
-    >>> figure = plot_explanation(clf.explain(X[:1])[0], n_problems=1)
-    >>> figure.axes[2].get_title(loc="left")
-    'rows of largest weight'
+    >>> figure = plot_explanation(clf.explain(X[:1], labels=[0])[0])
+    >>> len(figure.axes)
+    2
     """
-    problems = explanation.most_changed(n_problems)
-    shown = min(n_labels, len(explanation.labels))
+    labels = explanation.labels[:n_labels]
     if figure is None:
-        height = max(2.6 * len(problems), 1.8 + 0.34 * shown, 3.0)
-        figure = drawing.new_figure(13.0 if problems else 6.0, height)
-    ratios = (1.5, 0.85, 1.25)[: 3 if problems else 1]
-    grid = figure.add_gridspec(max(1, len(problems)), len(ratios), width_ratios=ratios)
-    _draw_scores(figure.add_subplot(grid[:, 0]), explanation, n_labels)
-    names = {
-        each.row: str(each.index)
-        for each in explanation.training_rows
-        if each.index not in (None, each.row)
-    }
-    for number, problem in enumerate(problems):
-        _draw_confusion(figure.add_subplot(grid[number, 1]), problem)
-        _draw_neighbours(figure.add_subplot(grid[number, 2]), problem, names)
+        figure = drawing.new_figure(11.0, 3.4 * len(labels))
+    for (left, right), label in zip(
+        figure.subplots(len(labels), 2, squeeze=False, width_ratios=(1.5, 1)), labels, strict=True
+    ):
+        _draw_amounts(left, label, n_bars)
+        _draw_terms(right, label)
+    left = len(explanation.labels) - len(labels)
+    more = f" ({left:,} more labels not shown)" if left else ""
+    figure.suptitle(f"Row {row_name(explanation)}{more}", x=0.01, ha="left", fontsize=11)
     return figure
 
 
-def _draw_scores(ax: Any, explanation: Explanation, n_labels: int) -> None:
-    """Draw the labels' scores before and after the correction."""
-    shown = sorted(explanation.most_changed_labels(n_labels), key=lambda label: -label.after)
-    for place, label in enumerate(shown):
-        colour = BLUE if label.accepted else VERMILION
-        ax.plot([label.before, label.after], [place, place], color=colour, lw=2, zorder=2)
-        ax.plot(label.before, place, "o", ms=8, mfc="none", mec=colour, mew=1.6, zorder=2)
-        ax.plot(label.after, place, "o" if label.accepted else "X", ms=9, color=colour, zorder=3)
-        if label.threshold is not None:
-            ends = [place - 0.5, place + 0.5]
-            ax.plot([label.threshold] * 2, ends, color=INK, lw=1, ls=(0, (4, 3)))
-    ax.grid(axis="x")
-    drawing.name_rows(ax, [label.name for label in shown])
-    for tick, label in zip(ax.get_yticklabels(), shown, strict=True):
-        tick.set_fontweight("bold" if label.changed else "normal")
-    ax.set_xlim(-0.03, 1.03)
-    n_hidden = len(explanation.labels) - len(shown)
-    ax.set_xlabel("score" + (f" ({n_hidden:,} more labels not shown)" if n_hidden else ""))
-    row, index = explanation.row, explanation.index
-    name = str(row) if index in (None, row) else f"{row} ({short(str(index))})"
-    n_changed = sum(label.changed for label in explanation.labels)
-    ax.set_title(f"Row {name}\n{n_changed} of {len(explanation.labels)} predictions changed")
-    from matplotlib.lines import Line2D
-
-    line: dict[str, Any] = {"ls": "none", "ms": 9}
-    looks = {
-        "before": Line2D([], [], marker="o", mfc="none", mec=INK, **line),
-        "corrected: predicted": Line2D([], [], marker="o", color=BLUE, **line),
-        "corrected: not predicted": Line2D([], [], marker="X", color=VERMILION, **line),
-        "threshold": Line2D([], [], color=INK, lw=1, ls=(0, (4, 3))),
-    }
-    below = {"loc": "outside lower left", "ncols": 4}
-    drawing.add_legend(ax.figure, list(looks.values()), list(looks), **below)
+def _draw_amounts(ax: Any, label: LabelExplanation, n_bars: int) -> None:
+    """Draw the contributions to a label, or the changes of its pairs."""
+    bars = [(feature(each.name, each.value), each.amount) for each in label.contributions]
+    if not bars:
+        bars = [(change.name, change.amount) for change in label.changes]
+        bars.sort(key=lambda each: -abs(each[1]))
+    if left := bars[n_bars:]:
+        bars = [*bars[:n_bars], ("others", sum(amount for _, amount in left))]
+    amounts = [amount for _, amount in bars]
+    colours = [BLUE if amount > 0 else VERMILION for amount in amounts]
+    drawn = ax.barh(range(len(bars)), amounts, height=0.68, color=colours)
+    ax.bar_label(drawn, [f"{amount:+.2f}" for amount in amounts], padding=4, fontsize=8)
+    drawing.name_rows(ax, [name for name, _ in bars])
+    ax.axvline(0, color=INK, lw=1)
+    ax.margins(x=0.2)
+    ax.set_xlabel("log-odds" if label.contributions else "change of the score")
+    ax.set_title(f"{short(label.name)}: what the base classifier used"
+                 if label.contributions else f"{short(label.name)}: changes of votes")  # fmt: skip
 
 
-def _draw_confusion(ax: Any, problem: ProblemExplanation) -> None:
-    """Draw the local confusion matrix of a problem, as shares of its mass."""
-    from matplotlib import colormaps
-    from matplotlib.colors import ListedColormap
-
-    shares = np.array(problem.shares).T
-    colours = ListedColormap(colormaps["Blues"](np.linspace(0.05, DARKEST, 256)))
-    image = ax.imshow(shares, cmap=colours, vmin=0, vmax=1, interpolation="none", aspect="auto")
-    for (decision, truth), share in np.ndenumerate(shares):
-        colour = drawing.readable_on(image.to_rgba(share))
-        ax.text(truth, decision, f"{100 * share:.0f} %", ha="center", va="center", color=colour)
-    first, second = names = [short(name, NARROW) for name in problem.names]
-    decided = []
-    for decision, name in enumerate(names):
-        share_true = "no such row"
-        if sum(row[decision] for row in problem.masses):
-            share_true = f"{100 * problem.p_true_given_decision[decision]:.0f} % are {first}"
-        decided.append(f"decided {name},\n{share_true}")
-    ax.set_yticks([0, 1], decided)
-    crowded = len(first) + len(second) > NARROW
-    ax.set_xticks([0, 1], [first, "\n" * crowded + second])
-    ax.tick_params(length=0)
-    ax.set_xlabel("truth")
-    # A line for each part: the room beside the matrix belongs to the next plot.
-    title = f"{first} or {second}\n{first} from {problem.before:.2f} to {problem.after:.2f}"
-    ax.set_title(title + ("\nthe vote changed" if problem.changed else ""))
-
-
-def _draw_neighbours(ax: Any, problem: ProblemExplanation, names: Mapping[int, str]) -> None:
-    """Draw the neighbours of largest weight in a problem's confusion matrix."""
-    from matplotlib.ticker import MaxNLocator
-
-    neighbours = problem.neighbours
-    shares = [100 * neighbour.share for neighbour in neighbours]
-    of_first, of_second = (True, False), (False, True)
-    colours = [{of_first: BLUE, of_second: VERMILION}.get(n.truth, BOTH) for n in neighbours]
-    bars = ax.barh(range(len(shares)), shares, height=0.68, color=colours)
-    texts = [_neighbour_text(neighbour, problem.names) for neighbour in neighbours]
-    ax.bar_label(bars, texts, padding=4, fontsize=8)
-    drawing.name_rows(ax, [short(names.get(n.row, f"row {n.row}"), NARROW) for n in neighbours])
-    ax.set_ylim(max(2, len(shares)) - 0.4, -0.6)
-    longest = max([*shares, 1e-9])
-    ax.set_xlim(0, 2.8 * longest)  # room for texts beside the bars
-    # No ticks beside the bars: there a share may exceed 100 %, and the last number be cut off.
-    ticks = MaxNLocator(4).tick_values(0, longest)
-    ax.set_xticks([tick for tick in ticks if tick <= 1.25 * longest])
-    ax.set_xlabel(f"% of the weight; sum {sum(shares):.0f} %")
-    title = "rows of largest weight" if neighbours else "no row has a weight"
-    ax.set_title(f"{short(problem.correction)}\n{title}" if problem.correction else title)
-
-
-def _neighbour_text(neighbour: Neighbour, names: tuple[str, str]) -> str:
-    """Return the true class of a neighbour, and whether the decision is this class."""
-    first, second = (short(name, NARROW) for name in names)
-    truth = {(True, False): first, (False, True): second}.get(neighbour.truth, "both")
-    if neighbour.p_decide == 0.5:
-        return f"{truth}, decision tie"
-    is_first = neighbour.p_decide > 0.5
-    verdict = "correct" if neighbour.truth == (is_first, not is_first) else "wrong"
-    return f"{truth}, {verdict} ({100 * max(neighbour.p_decide, 1 - neighbour.p_decide):.0f} %)"
+def _draw_terms(ax: Any, label: LabelExplanation) -> None:
+    """Draw the base classifier's probability, its changes, and their sum."""
+    parts = dict.fromkeys(change.part for change in label.changes)
+    steps = [("base classifier", 0.0, label.base)]
+    for part in parts:
+        end = steps[-1][1] + steps[-1][2]
+        steps.append((part, end, label.amount(part)))
+    steps.append(("probability", 0.0, label.proba))
+    for place, (_, start, amount) in enumerate(steps):
+        is_sum = place in (0, len(steps) - 1)
+        colour = FAINT if is_sum else BLUE if amount > 0 else VERMILION
+        ax.barh(place, amount, left=start, height=0.68, color=colour)
+        end = max(start, start + amount)
+        text = f"{amount:.2f}" if is_sum else f"{amount:+.2f}"
+        ax.annotate(text, (end, place), (4, 0), textcoords="offset points", va="center", fontsize=8)
+    if label.threshold is not None:
+        ax.axvline(label.threshold, color=INK, lw=1, ls=(0, (4, 3)))
+    drawing.name_rows(ax, [name for name, _, _ in steps])
+    ax.set_xlim(0, 1.12)
+    ax.set_xlabel("probability; the line is the threshold")
+    state = "predicted" if label.predicted else "not predicted"
+    ax.set_title(state + (", changed by the correction" if label.changed else ""))
 
 
 @styled
@@ -230,9 +166,10 @@ def plot_correction(
     labels = [str(name) for name in classifier.classes_.tolist()]
     number = _number_of(label, labels, "label")
     positions, names = _plane(X, features, getattr(classifier, "feature_names_in_", ()))
-    explained = [each.labels[number] for each in classifier.explain(X, n_neighbors=0, n_problems=0)]
-    before = np.array([each.before for each in explained])
-    after = np.array([each.after for each in explained])
+    found = classifier.explain(X, labels=[number], n_neighbors=0, n_contributions=0)
+    explained = [each.labels[0] for each in found]
+    before = np.array([each.base for each in explained])
+    after = np.array([each.proba for each in explained])
     changed = np.array([each.changed for each in explained], dtype=bool)
     is_true = np.ones(len(before), dtype=bool)
     if Y is not None:
@@ -285,18 +222,21 @@ def _plane(
     X: MatrixLike, features: Sequence[int | str] | None, names: Sequence[str]
 ) -> tuple[FloatArray, list[str]]:
     """Return the positions of rows in a plane, (n_rows, 2), and the names of its axes."""
-    table: Any = read_table(X.toarray() if hasattr(X, "toarray") else X, names)
-    numeric = [place for place, numbers in enumerate(table.numbers) if numbers is not None]
-    chosen = numeric
+    dense = X.toarray() if hasattr(X, "toarray") else X
+    rows, known = values_of(dense, names), names_of(dense, names)
+    columns = {name: [row[name] for row in rows] for name in known}
+    texts = {name for name in known if any(isinstance(each, str) for each in columns[name])}
+    columns = {name: values for name, values in columns.items() if name not in texts}
+    chosen = list(columns)
     if features is not None:
-        chosen = [_number_of(each, table.names, "feature") for each in features]
-    if len(chosen) < 2 or not set(chosen) <= set(numeric) or (features and len(chosen) > 2):
-        given = ", ".join(table.names[place] for place in chosen)
+        chosen = [known[_number_of(each, known, "feature")] for each in features]
+    if len(chosen) < 2 or not {*chosen} <= {*columns} or (features and len(chosen) > 2):
+        given = ", ".join(chosen)
         raise ValueError(f"expected two numeric features, or None with two or more; got {given}")
-    matrix = np.column_stack([table.numbers[place] for place in chosen]).astype(np.float64)
+    matrix = np.array([columns[name] for name in chosen], dtype=np.float64).T
     matrix = np.where(np.isnan(matrix), np.nanmean(matrix, axis=0), matrix)
     if len(chosen) == 2:
-        return matrix, [table.names[place] for place in chosen]
+        return matrix, chosen
     centred = matrix - matrix.mean(axis=0)
     deviations = centred.std(axis=0)
     left, singular, _ = np.linalg.svd(centred / np.where(deviations, deviations, 1), False)

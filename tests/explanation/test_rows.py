@@ -1,0 +1,139 @@
+"""The rows of explanations: which labels, similar training rows, frames, plain data."""
+
+import json
+import sys
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairmend import (
+    AdaptiveNeighbourhood,
+    CorrectedPairwiseClassifier,
+    GlobalNeighbourhood,
+    MendedClassifier,
+)
+from pairmend.base_classifiers import ScaledLogisticRegression
+
+CLASSIFIERS = [
+    MendedClassifier(ScaledLogisticRegression(), random_state=0),
+    CorrectedPairwiseClassifier(random_state=0, validation=5),
+    CorrectedPairwiseClassifier(
+        random_state=0, calibration_label=True, neighbourhood=AdaptiveNeighbourhood(k=8)
+    ),
+]
+each_classifier = pytest.mark.parametrize(
+    "classifier", CLASSIFIERS, ids=["mended", "corrected", "virtual label"]
+)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame(rng.uniform(-1, 1, size=(120, 3)), columns=["width", "height", "depth"])
+    centres = rng.uniform(-0.6, 0.6, size=(3, 3))
+    Y = np.linalg.norm(X.to_numpy()[:, np.newaxis] - centres, axis=2) < [0.9, 0.8, 0.7]
+    X.index = [f"p{k:03}" for k in range(len(X))]
+    return X, pd.DataFrame(Y.astype(int), columns=["sea", "sun", "sky"], index=X.index)
+
+
+@each_classifier
+def test_labels_that_are_asked_for_are_explained_in_their_order(frame, classifier):
+    X, Y = frame
+    clf = classifier.fit(X, Y)
+    for asked in (["sky", "sea"], [2, 0], [np.int64(2), "sea"]):
+        (explanation,) = clf.explain(X[:1], labels=asked)
+        assert [label.name for label in explanation.labels] == ["sky", "sea"]
+        assert str(explanation).index("sky: ") < str(explanation).index("sea: ")
+        assert "1 of 3 labels are not listed." in str(explanation)
+    for wrong in ("moon", 3, -1):
+        with pytest.raises(ValueError, match=f"{wrong!r} is no label; expected names among sea"):
+            clf.explain(X[:1], labels=[wrong])
+
+
+@each_classifier
+def test_labels_that_are_predicted_or_close_are_explained_by_default(frame, classifier):
+    X, Y = frame
+    clf = classifier.fit(X, Y)
+    proba, predicted = clf.predict_proba(X), clf.predict(X) == 1
+    (every,) = clf.explain(X[:1], labels=[0, 1, 2], n_contributions=0)
+    cuts = np.array([label.threshold for label in every.labels])
+    for k, explanation in enumerate(clf.explain(X, n_contributions=0)):
+        found = [label.label for label in explanation.labels]
+        expected = np.flatnonzero(predicted[k] | (np.abs(proba[k] - cuts) <= 0.1)).tolist()
+        assert sorted(found) == (expected or [np.argmax(proba[k])])
+        assert found == sorted(found, key=lambda label: (not predicted[k, label], -proba[k, label]))
+        assert explanation.predicted == tuple(Y.columns[predicted[k]])
+
+
+@each_classifier
+def test_similar_rows_are_training_rows_with_their_values(frame, classifier):
+    X, Y = frame
+    clf = classifier.fit(X, Y)
+    for place, each in enumerate(clf.explain(X[80:84], training=X, labels=["sun"])):
+        assert (each.row, each.index) == (place, X.index[80 + place])
+        assert each.values == X.iloc[80 + place].to_dict()
+        shares = [row.share for row in each.similar]
+        assert shares == sorted(shares, reverse=True)
+        assert 0 < sum(shares) <= 1
+        for row in each.similar:
+            assert row.index == X.index[row.row]
+            assert row.values == X.iloc[row.row].to_dict()
+            assert set(row.labels) == set(Y.columns[Y.iloc[row.row] == 1])
+        json.dumps(asdict(each), allow_nan=False)
+    (few,), (many,) = (clf.explain(X[:1], n_neighbors=n) for n in (2, 6))
+    assert few.similar == many.similar[:2]
+    (plain,) = clf.explain(X[:1])
+    assert (plain.values, {row.index for row in plain.similar}) == ({}, {None})
+
+
+@each_classifier
+def test_other_rows_than_those_of_fit_are_refused(frame, classifier):
+    X, Y = frame
+    clf = classifier.fit(X.to_numpy(), Y)
+    X = X.to_numpy()
+    with pytest.raises(ValueError, match="of training is not the row .* in the same order"):
+        clf.explain(X[:2], training=X[::-1])
+    with pytest.raises(ValueError, match="training has 5 rows, but row .* is a validation row"):
+        clf.explain(X[:2], training=X[:5])
+    with pytest.raises(ValueError, match="features"):
+        clf.explain(X[:2], training=X[:, :2])
+
+
+def test_neighbourhoods_without_distances_have_no_points(frame):
+    X, Y = frame
+    clf = CorrectedPairwiseClassifier(random_state=0, neighbourhood=GlobalNeighbourhood())
+    (explained,) = clf.fit(X, Y).explain(X[:1], training=X)
+    assert explained.similar[0].share == pytest.approx(1 / len(clf.validation_indices_))
+
+
+@pytest.mark.parametrize("name", ["n_neighbors", "n_contributions"])
+@pytest.mark.parametrize("value", [-1, 2.5, True])
+def test_numbers_are_checked(frame, name, value):
+    clf = CLASSIFIERS[0].fit(*frame)
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 0, got"):
+        clf.explain(frame[0][:1], **{name: value})
+
+
+@each_classifier
+def test_frames_hold_the_terms(frame, classifier, monkeypatch):
+    X, Y = frame
+    clf = classifier.fit(X, Y)
+    (explanation,) = clf.explain(X[:1], labels=["sea", "sun"])
+    terms = explanation.to_frame()
+    sums = terms[terms["unit"] == "probability"].groupby("label")["amount"].sum()
+    labels = explanation.to_frame("labels").set_index("name")
+    np.testing.assert_allclose(sums, labels["proba"], atol=1e-12)
+    np.testing.assert_allclose(labels["proba"], clf.predict_proba(X[:1])[0, :2])
+    if isinstance(clf, MendedClassifier):
+        sums = terms[terms["unit"] == "log-odds"].groupby("label")["amount"].sum()
+        np.testing.assert_allclose(sums, [label.log_odds for label in explanation.labels])
+    similar = explanation.to_frame("similar")
+    assert similar["row"].tolist() == [row.row for row in explanation.similar]
+    assert len(explanation.to_frame("sets")) == len(explanation.sets)
+    with pytest.raises(ValueError, match="of='rows' is no part .* choose one of"):
+        explanation.to_frame("rows")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install 'pairmend\[study\]'"):
+        explanation.to_frame()
