@@ -57,18 +57,14 @@ def test_converted_files_are_read_again(run):
     assert "[bold]<i>" in run("datasets", "describe", "again.arff").out
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["describe", "nowhere.arff"], "nowhere.arff"),
-        (["describe", "file.csv"], "no labels are given; name them: --labels"),
-        (["describe", "file.odd"], ".odd"),
-        (["convert", "photos.arff", "file.odd"], ".odd"),
-        (["convert", "photos.arff", "new.csv", "--out-xml", "x.xml"], "an XML file for .arff only"),
-        (["convert", "photos.arff", "new.arff", "--out-xml", "new.arff"], "cannot hold both"),
-        (["fetch", "yeast", "nothing-like-it"], "no set is named 'nothing-like-it'"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (["describe", "nowhere.arff"], "nowhere.arff"), (["describe", "file.odd"], ".odd"),
+    (["describe", "file.csv"], "no labels are given; name them: --labels"),
+    (["convert", "photos.arff", "file.odd"], ".odd"),
+    (["convert", "photos.arff", "new.csv", "--out-xml", "x.xml"], "an XML file for .arff only"),
+    (["convert", "photos.arff", "new.arff", "--out-xml", "new.arff"], "cannot hold both"),
+    (["fetch", "yeast", "nothing-like-it"], "no set is named 'nothing-like-it'"),
+])  # fmt: skip
 def test_errors_have_a_message(run, words, message):
     Path("file.odd").touch()
     ran = run("datasets", *words)

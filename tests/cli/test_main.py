@@ -12,50 +12,33 @@ import pytest
 import pairmend
 
 
-def test_the_module_runs_as_a_command():
+def test_the_module_runs_as_a_command(run):
     command = [sys.executable, "-m", "pairmend", "--help"]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "study" in ran.stdout
-
-
-def test_version(run):
     assert run("--version") == (0, f"pairmend {pairmend.__version__}\n", "")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["study", "--folds", "-1"], ["study", "--folds", "x"], ["study", "--trust"], ["dance"], [],
-        ["fit", "a.csv"], ["predict", "m"], ["explain", "m", "d", "--row", "-1"],
-        ["evaluate", "a.csv", "--criterion", "beauty"],
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("words", [
+    ["study", "--folds", "-1"], ["study", "--folds", "x"], ["study", "--trust"], ["dance"], [],
+    ["fit", "a.csv"], ["predict", "m"], ["explain", "m", "d", "--row", "-1"],
+    ["evaluate", "a.csv", "--criterion", "beauty"], ["study", "--alpha", "1"],
+])  # fmt: skip
 def test_invalid_arguments_print_the_usage(run, words):
     ran = run(*words)
     assert ran.status == 2
     assert "usage: pairmend" in ran.err
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["datasets", "info", "nothing"], ["datasets", "describe", "nowhere.arff"],
-        ["datasets", "fetch", "nothing"], ["datasets", "convert", "nowhere.arff", "out.csv"],
-        ["report", "nowhere"], ["compare", "nowhere.csv"],
-        ["fit", "nowhere.csv", "--labels", "a", "--model", "m.model"],
-        ["predict", "nowhere.model", "nowhere.csv", "--out", "p.csv"],
-        ["evaluate", "nowhere.csv", "--labels", "a"],
-        ["explain", "nowhere.model", "nowhere.csv", "--row", "1"],
-        ["study", "nowhere.toml", "--dry-run"], ["study", "--sets", "azotobacter", "--dry-run"],
-        ["study", "--sets", "simplehc", "--out", __file__], ["study", "--folds", "1"],
-        ["study", "--time-limit", "0"],
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("words", [
+    ["report", "nowhere"], ["compare", "nowhere.csv"], ["datasets", "info", "nothing"],
+    ["study", "nowhere.toml", "--dry-run"], ["study", "--sets", "azotobacter", "--dry-run"],
+    ["study", "--sets", "simplehc", "--out", __file__], ["study", "--time-limit", "0"],
+])  # fmt: skip
 def test_errors_are_a_message_and_status_2(run, photos, words):
     ran = run(*words)
-    assert ran.status == 2
+    assert (ran.status, "Traceback" in ran.err) == (2, False)
     assert ran.err.startswith("pairmend: ")
-    assert "Traceback" not in ran.err
 
 
 def test_an_interrupt_ends_with_status_130(run, photos, monkeypatch):
@@ -98,12 +81,9 @@ def test_json_is_all_that_standard_output_has(run, photos):
     quick = ("--method", "BinaryRelevance")
     labels = ("photos.csv", "--labels", "3")
     for words in (
-        ["datasets", "list"],
-        ["datasets", "info", "yeast"],
-        ["datasets", "describe", *labels],
-        ["evaluate", *labels, "--folds", "2", *quick],
-        ["fit", *labels, "--model", "m.model", *quick],
-    ):
+        ["datasets", "list"], ["datasets", "info", "yeast"], ["datasets", "describe", *labels],
+        ["evaluate", *labels, "--folds", "2", *quick], ["fit", *labels, "--model", "m", *quick],
+    ):  # fmt: skip
         ran = run(*words, "--json", "-")
         assert ran.status == 0
         assert json.loads(ran.out)

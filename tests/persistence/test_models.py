@@ -43,7 +43,7 @@ from pairmend import (
     PairwiseClassifier,
     ThresholdedClassifier,
     thresholds,
-)
+)  # fmt: skip
 from pairmend.baselines import MLkNN
 from pairmend.persistence import (
     ModelFileError,
@@ -51,7 +51,7 @@ from pairmend.persistence import (
     load_model,
     save_load,
     save_model,
-)
+)  # fmt: skip
 from public_classifiers import CLASSIFIERS, ONE_DIMENSIONAL, data_for, made, rows
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
@@ -296,19 +296,12 @@ def test_any_changed_byte_is_detected(path):
             load_model(path)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda whole: whole[:-1], "damaged or changed"),
-        (lambda whole: b"", "not a model file"),
-        (lambda whole: b"PK\3\4" + whole, "not a model file"),
-        (
-            lambda whole: re.sub(rb"model \d", b"model 2", whole, count=1),
-            "format '2'.* pairmend [0-9]",
-        ),
-        (lambda whole: b"pairmend-model 1\nx\ny", "Load it with the version that wrote it"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda whole: whole[:-1], "damaged or changed"), (lambda whole: b"", "not a model file"),
+    (lambda whole: b"PK\3\4" + whole, "not a model file"),
+    (lambda whole: re.sub(rb"model \d", b"model 2", whole, count=1), "'2'.* pairmend [0-9]"),
+    (lambda whole: b"pairmend-model 1\nx\ny", "Load it with the version that wrote it"),
+])  # fmt: skip
 def test_damaged_files_and_other_formats_are_errors(path, change, message):
     path.write_bytes(change(path.read_bytes()))
     with pytest.raises(ModelFileError, match=message):
@@ -317,9 +310,7 @@ def test_damaged_files_and_other_formats_are_errors(path, change, message):
 
 def test_other_versions_give_a_warning(path, monkeypatch):
     monkeypatch.setitem(save_load.VERSIONS, "scikit-learn", "1.2.3")
-    with pytest.warns(
-        save_load.ModelVersionWarning, match=r"saved with scikit-learn .* \(here 1.2.3\)"
-    ):
+    with pytest.warns(save_load.ModelVersionWarning, match=r"scikit-learn .* \(here 1.2.3\)"):
         load_model(path)
 
 

@@ -102,23 +102,20 @@ def test_an_algorithm_whose_code_changed_is_computed_again_alone(own):
         run_study(study, out, rerun=["C"])
 
 
-@pytest.mark.parametrize(
-    "wrapped",
-    [
-        lambda thing: thing(),
-        lambda thing: Pipeline([("first", GaussianNB()), ("last", thing())]),
-        lambda thing: FunctionTransformer(func=thing),
-        lambda thing: FunctionTransformer(kw_args={"deep": [(1, thing)]}),
-        lambda thing: FunctionTransformer(func=thing().fit),
-    ],
-)
-def test_files_of_nested_objects_are_found(wrapped, small_set):
-    model = wrapped(odd_classifiers.Frequent)
-    model.predict = model.fit = print
-    study = Study({"one": small_set}, {"A": model, "B": Pipeline([("last", GaussianNB())])})
-    assert "odd_classifiers" in files_of(study)["algorithms.A"]
-    assert files_of(study)["algorithms.B"] == {}, "installed packages have versions instead"
-    assert versions(study.algorithms)["scikit-learn"] == sys.modules["sklearn"].__version__
+def test_files_of_nested_objects_are_found(small_set):
+    thing = odd_classifiers.Frequent
+    models = {
+        "instance": thing(), "step": Pipeline([("first", GaussianNB()), ("last", thing())]),
+        "class": FunctionTransformer(func=thing), "method": FunctionTransformer(func=thing().fit),
+        "nested": FunctionTransformer(kw_args={"deep": [(1, thing)]}),
+        "other": Pipeline([("last", GaussianNB())]),
+    }  # fmt: skip
+    for model in models.values():
+        model.predict = model.fit = print
+    found = files_of(Study({"one": small_set}, models))
+    has_file = {name for name in models if "odd_classifiers" in found[f"algorithms.{name}"]}
+    assert has_file == {*models} - {"other"}, "installed packages have versions instead"
+    assert versions(models)["scikit-learn"] == sys.modules["sklearn"].__version__
 
 
 @pytest.fixture
@@ -209,13 +206,9 @@ def test_a_changed_study_is_refused_with_the_changes(study, sets, algorithms, tm
     with pytest.raises(ValueError, match="has results of another study") as raised:
         run_study(changed, tmp_path)
     for line in (
-        "folds was 3, is now 4",
-        "seed was 0, is now 2",
-        'split was "shuffled", is now "stratified"',
-        '"validation": 3',
-        "sets.two was",
-        "criteria.zero_one was",
-    ):
+        "folds was 3, is now 4", "seed was 0, is now 2", '"validation": 3', "sets.two was",
+        'split was "shuffled", is now "stratified"', "criteria.zero_one was",
+    ):  # fmt: skip
         assert line in str(raised.value)
     pd.testing.assert_frame_equal(read_study(tmp_path).results, rows)
 
