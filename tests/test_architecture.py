@@ -34,8 +34,8 @@ ALLOWED_IMPORTS = {
         "frames", "kernels", "metrics", "model_selection", "neighbourhoods", "thresholds",
     ],
     "distributed": [
-        "_base", "_utils", "baselines", "frames", "kernels", "mended", "model_selection",
-        "naive_bayes", "pairwise", "thresholds",
+        "_base", "_logistic_solver", "_utils", "base_classifiers", "baselines", "forests",
+        "frames", "kernels", "mended", "model_selection", "naive_bayes", "pairwise", "thresholds",
     ],
     "metrics": ["_utils"],
     "plots": ["_utils", "explanation", "metrics"],

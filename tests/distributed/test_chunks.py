@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import KFold
 
 from dask_tasks import assert_same, collections, in_chunks
 from pairmend import (
@@ -50,6 +51,28 @@ def test_training_by_blocks_does_not_depend_on_chunks(name, form, weighted):
     expected, *others = (fitted(BY_BLOCKS[name], form, weights, chunks) for chunks in CHUNKS)
     for proba in others:
         np.testing.assert_allclose(proba, expected, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("seed", "form", "base", "cv"),
+    [(0, "dense", "auto", 3), (1, "missing", "auto", 3), (2, "frame", "auto", KFold(2)),
+     (0, "sparse", None, 3)],
+)  # fmt: skip
+def test_the_default_is_that_of_a_local_fit(seed, form, base, cv):
+    X, Y = data_for("MendedClassifier")
+    weights = np.random.RandomState(1).choice([0, 1, 2.5], 60) if seed == 1 else None
+    clf = MendedClassifier(base, cv=cv, max_landmarks=20, random_state=seed)
+    models, queries = [], collections(form, X, Y, CHUNKS[0])[0]
+    for chunks in CHUNKS:
+        _, rows, labels = collections(form, X, Y, chunks)
+        models.append(distributed.fit(clone(clf), rows, labels, sample_weight=weights))
+    params = {} if weights is None else {"sample_weight": weights}
+    expected = clf.fit(queries, Y, **params)
+    assert_same(models[0], expected, queries)
+    for model in models:
+        assert model.base_weights_.keys() == expected.base_weights_.keys()
+        found = model.predict_proba(queries)
+        np.testing.assert_allclose(found, models[0].predict_proba(queries), rtol=0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

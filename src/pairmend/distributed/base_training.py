@@ -24,7 +24,9 @@ from pairmend._utils.classifiers import (
 )
 from pairmend._utils.training import Target
 from pairmend._utils.typing import FloatArray, IntArray
+from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.baselines.transformation import BinaryRelevance
+from pairmend.distributed.linear import fit_scalers, train_logistic
 from pairmend.distributed.rows import Block, Rows, as_task, stack
 from pairmend.distributed.subspace_nb import NO_ENCODER, check_frame, train_labels
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
@@ -40,15 +42,22 @@ def is_trained_by_blocks(model: Any) -> bool:
     ``partial_fit`` of this library's classifiers keeps rows.
     """
     base = _trained_part(model)
-    return base is not model and (hasattr(base, "partial_fit") or type(base) is RandomSubspaceNB)
+    return base is not model and (
+        hasattr(base, "partial_fit") or type(base) in (RandomSubspaceNB, ScaledLogisticRegression)
+    )
 
 
 def train_by_blocks(
-    model: Any, rows: Rows, parts: list[IntArray], encoder: RowEncoder = NO_ENCODER
+    model: Any,
+    rows: Rows,
+    parts: list[IntArray],
+    encoder: RowEncoder = NO_ENCODER,
+    **options: Any,
 ) -> list[Any]:
     """Return a clone fitted on each part of the rows, whose labels are numbers.
 
-    Rows are those that the encoder returns for the base classifier.
+    Rows are those that the encoder returns for the base classifier. `options` are those of the fit
+    of a `PerLabelClassifier`.
     """
     base, Y = _trained_part(model), rows.target.Y
     if isinstance(model, BinaryRelevance):  # trained as its own fit does
@@ -62,6 +71,12 @@ def train_by_blocks(
         trained = [
             train_labels(base, rows, encoder, part, labels)
             for part, labels in zip(parts, varying, strict=True)
+        ]
+    elif type(base) is ScaledLogisticRegression:
+        scalers = fit_scalers(rows, encoder, parts, standardize=base.standardize, words=True)
+        trained = [
+            train_logistic(base, rows, encoder, *given, **options)
+            for given in zip(parts, varying, scalers, strict=True)
         ]
     else:
         trained = _train_in_turn(base, rows, encoder, parts, varying)
@@ -130,7 +145,7 @@ def _fit_here(
     params: dict[str, Any],
     is_distributed: bool,
 ) -> Any:
-    X, Y, _ = stack(blocks)
+    X, Y, *_ = stack(blocks)
     y = replace(target, Y=Y).as_given(np.arange(len(Y)))
     with parallel_config("dask") if is_distributed else nullcontext():
         fitted = clone(classifier).fit(X, y, **params)

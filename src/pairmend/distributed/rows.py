@@ -36,6 +36,8 @@ class Block(NamedTuple):
     X: MatrixLike  # ndarray, CSR, DataFrame or EncodedFrame
     Y: BoolArray  # (n, L), label indicators
     weights: FloatArray | None  # (n,); None means ones
+    numbers: Any = None  # (n,), among all rows
+    given: Any = None  # (n, ...), what a task needs to know of each row
 
     @property
     def all_weights(self) -> FloatArray:
@@ -115,8 +117,12 @@ class Rows:
         unit = unit_weight(self.weights[chosen])
         return chosen[without_negligible(self.weights[chosen], unit) > 0], unit
 
-    def choose(self, chosen: IntArray) -> list[Any]:
-        """Return the delayed `Block` of the chosen rows of each block that has any."""
+    def choose(self, chosen: IntArray, given: Any = None, *, often: bool = False) -> list[Any]:
+        """Return the delayed `Block` of the chosen rows of each block that has any.
+
+        `given` has a value, or several, for each of all rows, which blocks get. What is known of
+        rows is sent to workers once if blocks are read `often`.
+        """
         counts, parts = np.bincount(chosen, minlength=len(self)), []
         if counts.max() > 1:
             raise ValueError(
@@ -127,8 +133,12 @@ class Rows:
             rows = slice(number * self.size, (number + 1) * self.size)
             here = counts[rows] > 0
             if here.any():
-                weights = None if self.weights is None else self.weights[rows][here]
-                parts.append(delayed(_take)(block, here, weights))
+                numbers = rows.start + np.flatnonzero(here)
+                of_rows = self.weights, given
+                found = [None if each is None else each[numbers] for each in of_rows]
+                known = as_task([here, numbers, *found])
+                (known,) = dask.persist(known) if often else (known,)
+                parts.append(delayed(_take)(block, known))
         return parts
 
 
@@ -168,10 +178,9 @@ def stack(blocks: Sequence[Block]) -> Block:
     """Concatenate blocks."""
     if len(blocks) == 1:
         return blocks[0]
-    X, Y, weights = zip(*blocks, strict=True)
-    return Block(
-        stack_rows(X), np.concatenate(Y), None if weights[0] is None else np.concatenate(weights)
-    )
+    X, *parts = zip(*blocks, strict=True)
+    joined: list[Any] = [None if part[0] is None else np.concatenate(part) for part in parts]
+    return Block(stack_rows(X), *joined)
 
 
 def as_task(value: Any) -> Any:
@@ -255,9 +264,9 @@ def _join(chunks: list[Block], spans: list[tuple[int, int]]) -> Block:
     return stack(parts)
 
 
-def _take(block: Block, is_chosen: BoolArray, weights: FloatArray | None) -> Block:
-    """Return the chosen rows of a block, given by a mask."""
-    if is_chosen.all():
-        return block._replace(weights=weights)
+def _take(block: Block, known: list[Any]) -> Block:
+    """Return the chosen rows of a block, given by a mask, with what is known of them."""
+    is_chosen, numbers, *others = known
     rows = np.flatnonzero(is_chosen)
-    return Block(take_rows(block.X, rows), block.Y[rows], weights)
+    X = block.X if is_chosen.all() else take_rows(block.X, rows)
+    return Block(X, block.Y[rows], others[0], numbers, others[1])

@@ -19,7 +19,7 @@ from pairmend._utils.computing import budget, row_chunks
 from pairmend._utils.progress import iterate_calls
 from pairmend._utils.sklearn_private import boosted_nodes
 from pairmend._utils.training import all_equal, relative_weights
-from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.base_classifiers import DenseScaler
 
 LARGE_OFFSET = 1000.0
@@ -33,6 +33,8 @@ BOOSTING = {
     "early_stopping": False,
 }  # fmt: skip
 """Trees are smaller, and penalized more, than those that scikit-learn grows by default."""
+MAX_BOOSTED_CELLS = 2**24
+"""Largest number of cells of rows on which trees are boosted; of more rows, some are drawn."""
 N_BINS = 255
 """Largest number of bins of a feature, between which boosted trees separate rows."""
 MAX_OUTPUTS = 32
@@ -112,6 +114,21 @@ class Trees:
             reached = sparse.csr_array((np.ones(len(leaves)), leaves, starts), shape=shape)
             sums[rows] = (reached @ leaf_values).toarray()
         return sums
+
+    def out_of_bag(self, X: MatrixLike, in_bag: BoolArray) -> tuple[FloatArray, IntArray]:
+        """Return the sums over the trees that a row is not in the bag of, and their number.
+
+        `in_bag`, (n_rows, n_trees), is whether a row is in the sample of a tree.
+        """
+        sums = np.zeros((X.shape[0], self.leaf_values.shape[1]), dtype=np.float32)
+        children = np.concatenate([self.right, self.left])
+        for rows in row_chunks(len(sums), len(self.used) + 8 * len(self.roots)):
+            leaves = self._leaves(as_single(X[rows], self.used), children)
+            by_tree = leaves.reshape(-1, len(self.roots)).T
+            for own, used in zip(by_tree, ~in_bag[rows].T, strict=True):
+                places = rows.start + np.flatnonzero(used)
+                sums[places] += self.leaf_values[own[used]].toarray()
+        return sums, np.count_nonzero(~in_bag, axis=1)
 
     def _leaves(self, X: FloatArray, children: IntArray) -> IntArray:
         """Return the leaf of each row in each tree, row by row."""
@@ -302,9 +319,7 @@ class MultiLabelForest(TreeClassifier):
             trees.append(tree)
             tables.append(table)
         self.set_trees(trees, tables, X, encoded.shape[1])
-        proba = sums / np.maximum(n_trees, 1)[:, np.newaxis]
-        proba[n_trees == 0] = weights @ Y / weights.sum()
-        return proba
+        return mean_of_trees(sums, n_trees, weights @ Y / weights.sum())
 
     def tree_seeds(self) -> list[int]:
         """Return the seed of each tree."""
@@ -317,7 +332,7 @@ class MultiLabelForest(TreeClassifier):
 
 
 class MultiLabelBoosting(TreeClassifier):
-    """Gradient boosting of each label by histograms of the features, on all rows.
+    """Gradient boosting of each label by histograms of the features.
 
     The trees are those of scikit-learn's
     :class:`~sklearn.ensemble.HistGradientBoostingClassifier`, kept in the form of a forest's. A
@@ -342,6 +357,19 @@ class MultiLabelBoosting(TreeClassifier):
         Y = y.toarray() if sparse.issparse(y) else np.asarray(y)
         weights = self.tree_weights(len(Y), sample_weight)
         encoded = self._fit_encoder(X, sample_weight)
+        rows = self.draw(*encoded.shape)
+        self.set_trees(*self.boost(encoded[rows], Y[rows], weights[rows]), X, encoded.shape[1])
+        return self
+
+    def draw(self, n_rows: int, n_columns: int) -> IntArray:
+        """Return the rows to train on: all, or as many as have MAX_BOOSTED_CELLS."""
+        most = max(1, MAX_BOOSTED_CELLS // n_columns)
+        if n_rows <= most:
+            return np.arange(n_rows)
+        return np.sort(check_random_state(self.random_state).permutation(n_rows)[:most])
+
+    def boost(self, encoded: Any, Y: Any, weights: FloatArray) -> tuple[list[Any], list[Any]]:
+        """Return trees for encoded rows, and the values of their leaves."""
         codes, limits = _in_bins(as_single(encoded, np.arange(encoded.shape[1])))
         params = {**BOOSTING, "max_iter": self.n_iter, "random_state": self.random_state}
         trees, tables = [], []
@@ -363,7 +391,7 @@ class MultiLabelBoosting(TreeClassifier):
                 threshold = limits[feature, own["num_threshold"].astype(int)]
                 trees += [(left, right, feature, threshold)]
                 tables += [_of_label(own["value"][is_leaf], label, Y.shape[1])]
-        return self.set_trees(trees, tables, X, encoded.shape[1])
+        return trees, tables
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probabilities of labels, (n_samples, n_labels)."""
@@ -389,6 +417,13 @@ def _of_label(values: FloatArray, label: int, n_labels: int) -> Any:
     """Return the table of the values of a tree's leaves for one label."""
     cells = values.astype(np.float32), np.full(len(values), label), np.arange(len(values) + 1)
     return sparse.csr_array(cells, shape=(len(values), n_labels))
+
+
+def mean_of_trees(sums: FloatArray, n_trees: Any, otherwise: FloatArray) -> FloatArray:
+    """Return the sums over trees by their numbers, of rows without trees other probabilities."""
+    proba = sums / np.maximum(n_trees, 1)[:, np.newaxis]
+    proba[n_trees == 0] = otherwise
+    return np.asarray(proba)
 
 
 def large_offsets(mean: FloatArray, deviation: FloatArray) -> FloatArray:

@@ -392,7 +392,7 @@ class ChosenBase:
                 continue
             models[name] = self.boosting if name == BOOSTING else self.all_labels[name]
             if name == BOOSTING or not self.fits_once:
-                rows.on_host().fit_on_all(models[name])
+                models[name] = rows.on_host().fit_on_all(models[name])
         used = {name: each for name, each in self.calibrations.items() if name in models}
         return StackedBase(models, self.weights, used)
 
