@@ -44,7 +44,7 @@ def _reader(name: str, **arguments: Any) -> Callable[[Path], Any]:
 def formats() -> dict[str, Format]:
     """Return the formats by name."""
     from pairmend.datasets import ReadLimits
-    from pairmend.datasets.labels import read_label_names
+    from pairmend.datasets.data import read_label_names
 
     arff = _reader("load_file", labels=())
     return {

@@ -100,7 +100,7 @@ def test_labels_must_be_zero_or_one(files, cell):
         ("<labels/>", "with <label name"),
         ("<html><label name='sea'/></html>", "expected a <labels> element .* got <html>"),
         ("<?xml version='1.0' encoding='foo'?><labels/>", "not an XML file"),
-        ('<labels><label name="sea"/><label name="sea"/></labels>', "named twice"),
+        ('<labels><label name="sea"/><label name="sea"/></labels>', "different names"),
         ("x" * (2**24 + 1), "more than .* cells"),
         ("<labels><label/></labels>", "with <label name"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><labels><label name="&a;"/></labels>', "entities"),

@@ -1,15 +1,38 @@
-"""MultiLabelData, which every reader returns, and what is done with it."""
+"""MultiLabelData, which every reader returns, its labels, and what is done with it."""
 
+import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
+from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from scipy import sparse
+from sklearn.preprocessing import MultiLabelBinarizer
 
-from pairmend._utils.text import counted
+from pairmend._utils.text import counted, is_missing_text
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
+from pairmend.datasets.limits import TEXT_CELLS, ReadLimits, ReadWarning, unpacked
+
+ChosenLabels = Sequence[str] | int
+"""Names of label columns, or how many of the last columns."""
+
+_INDICATOR_OF = {
+    **dict.fromkeys((
+        "1", "1.0", "yes", "y", "true", "t", "on", "x", "+", "✓", "✔", "☑", "present", "positive",
+        "ja", "j", "wahr", "oui", "vrai", "sí", "si", "sim",
+    ), 1.0),
+    **dict.fromkeys((
+        "0", "0.0", "no", "n", "false", "f", "off", "-", "✗", "✘", "☐", "absent", "negative",
+        "nein", "nee", "falsch", "non", "faux", "não",
+    ), 0.0),
+}  # fmt: skip
+"""1 and 0 by the texts that stand for them, in lower case."""
+_SEPARATORS = ";|,/\n"
+"""Separators of tags that need no option where a column has one of them only."""
 
 
 @dataclass(frozen=True)
@@ -71,17 +94,10 @@ class MultiLabelData:
         import pandas as pd
 
         dense = self.X if isinstance(self.X, np.ndarray) else self.X.toarray()
-        X = pd.DataFrame(
-            {
-                f: pd.Categorical.from_codes(
-                    np.nan_to_num(column, nan=-1).astype(int), categories=self.categories[f]
-                )
-                if f in self.categories
-                else column
-                for f, column in enumerate(dense.T)
-            },
-            index=range(len(self.Y)),
-        )
+        X = pd.DataFrame(dense, copy=True)
+        for place, values in self.categories.items():
+            codes = np.nan_to_num(dense[:, place], nan=-1).astype(int)
+            X.isetitem(place, pd.Categorical.from_codes(codes, values))
         X.columns = list(self.feature_names)
         return X, pd.DataFrame(self.Y, columns=list(self.label_names))
 
@@ -150,33 +166,22 @@ def one_hot(
     """
     if values not in ("declared", "occurring"):
         raise ValueError(f"values must be 'declared' or 'occurring', got {values!r}")
-    if max(map(len, data.categories.values()), default=0) <= 2:
-        return replace(data, categories={})
-    cells = data.X.tocsc() if sparse.issparse(data.X) else data.X
-    columns: list[Any] = []
-    names: list[str] = []
-    for f, feature in enumerate(data.feature_names):
-        declared = data.categories.get(f, ())
-        if len(declared) <= 2:
-            columns.append(cells[:, [f]])
-            names.append(feature)
-            continue
-        column = column_values(cells, f)
-        codes = list(range(len(declared)))
-        if values == "occurring":
-            codes = np.unique(column[~np.isnan(column)]).astype(int).tolist()
-        if len(codes) <= 2:
-            second = np.where(np.isnan(column), np.nan, column == max(codes, default=0))
-            columns.append(second[:, np.newaxis])
-            names.append(feature)
+    import pandas as pd
+
+    pieces = []
+    for place, (_, column) in enumerate(data.to_pandas()[0].items()):
+        feature, n_declared = data.feature_names[place], len(data.categories.get(place, ()))
+        if values == "occurring" and n_declared > 2:
+            column = column.cat.remove_unused_categories()
+        if n_declared and len(column.cat.categories) > 2:
+            pieces.append(pd.get_dummies(column, prefix=feature, prefix_sep="=", dtype=float))
         else:
-            columns += [(column == code)[:, np.newaxis].astype(float) for code in codes]
-            names += [f"{feature}={declared[code]}" for code in codes]
-    if sparse.issparse(data.X):
-        X: Matrix = sparse.hstack([sparse.csr_array(column) for column in columns], format="csr")
-    else:
-        X = np.hstack(columns)
-    return replace(data, X=X, feature_names=tuple(names), categories={})
+            codes = column.cat.codes.replace(-1, np.nan) if n_declared else column
+            pieces.append(codes.rename(feature).to_frame())
+    frame = pd.concat(pieces, axis=1)
+    X = frame.to_numpy(float)
+    X = sparse.csr_array(X) if sparse.issparse(data.X) else X
+    return replace(data, X=X, feature_names=tuple(frame), categories={})
 
 
 def set_name(path: Path) -> str:
@@ -230,3 +235,168 @@ def subset(data: MultiLabelData, n_rows: int, *, seed: int) -> MultiLabelData:
         )
     rows = np.sort(np.random.RandomState(seed).permutation(len(data.Y))[:n_rows])
     return replace(data, X=data.X[rows], Y=data.Y[rows])
+
+
+def find_labels(path: Path, names: Sequence[str], labels: ChosenLabels) -> tuple[str, ...]:
+    """Return the names of the label columns among the columns of a table."""
+    if isinstance(labels, int):
+        if not 0 < labels < len(names):
+            raise ValueError(
+                f"{path}: cannot take the last {labels} of {counted(len(names), 'column')} as "
+                "labels; give the delimiter (--delimiter) or the line of the names (--header-row)"
+            )
+        return tuple(names[-labels:])
+    if len(set(labels)) != len(labels):
+        raise ValueError(f"{path}: a label is named twice: {list(labels)}")
+    return tuple(labels)
+
+
+def with_labels(
+    data: MultiLabelData,
+    labels: ChosenLabels | None,
+    tags: str | None,
+    limits: ReadLimits,
+    *,
+    separator: str | None = None,
+    **reading: Any,
+) -> MultiLabelData:
+    """Turn features of a file into labels: columns of labels, and one that lists tags."""
+    names = find_labels(data.source[0], data.feature_names, () if labels is None else labels)
+    if tags in names:
+        raise ValueError(f"{data.source[0]}: column {tags!r} cannot be a label and a list of tags")
+    data = _take_labels(data, names, limits, **reading) if names else data
+    return data if tags is None else _take_tags(data, tags, separator, limits)
+
+
+def _take_labels(
+    data: MultiLabelData,
+    names: Sequence[str],
+    limits: ReadLimits,
+    *,
+    threshold: float | None,
+    allow_empty: bool,
+) -> MultiLabelData:
+    """Turn features into labels, in addition to the labels of the set.
+
+    Cells are 0 and 1, or texts that stand for them; numbers above a threshold if there is one.
+    Where it is allowed, empty cells are 0 if all other cells of the label stand for 1.
+    """
+    places = places_of(data, names)
+    limits.check_cells(Path(source_name(data)), data.X.shape[0] * len(names))
+    cells = data.X.tocsc() if sparse.issparse(data.X) else data.X
+    columns = [_indicator(data, cells, place, threshold, allow_empty) for place in places]
+    Y = np.column_stack([data.Y, *columns]).astype(np.int64)
+    rest = drop_features(data, names)
+    return replace(rest, Y=Y, label_names=(*data.label_names, *names))
+
+
+def _indicator(
+    data: MultiLabelData, cells: Matrix, place: int, threshold: float | None, allow_empty: bool
+) -> FloatArray:
+    """Return a column as 0 and 1."""
+    found, name = column_values(cells, place), data.feature_names[place]
+    values, source = data.categories.get(place, ()), source_name(data)
+    missing = np.isnan(found)
+    if threshold is not None:
+        if values or missing.any():
+            raise ValueError(f"{source}: target {name!r} must be a number in every row")
+        return np.asarray(found > threshold, dtype=float)
+    numbers = np.where(np.isin(found, (0, 1)), found, np.nan)
+    if values:
+        meaning = [_INDICATOR_OF.get(value.strip().lower(), np.nan) for value in values]
+        numbers = np.array([*meaning, np.nan])[np.where(missing, -1, found).astype(int)]
+        if allow_empty and missing.any() and (numbers[~missing] == 1).all():
+            numbers[missing] = 0.0
+            warnings.warn(
+                f"{source}: empty cells of the label {name!r} are read as 0, because its other "
+                "cells all stand for 1",
+                ReadWarning,
+                stacklevel=4,
+            )
+    wrong = np.flatnonzero(np.isnan(numbers))
+    if len(wrong):
+        cell = found[wrong[0]]
+        text = repr(values[int(cell)]) if values and not np.isnan(cell) else f"{cell:g}"
+        raise ValueError(
+            f"{source}: label {name!r} must be 0 or 1, but is "
+            f"{'missing' if np.isnan(cell) else text} in row {wrong[0]}. Write 0 and 1, yes and "
+            "no, or x and empty cells; remove such rows or the label; or read a column that lists "
+            f"the tags of each row by --tags {name}, in Python tags={name!r}"
+        )
+    return numbers
+
+
+def _take_tags(
+    data: MultiLabelData, column: str, separator: str | None, limits: ReadLimits
+) -> MultiLabelData:
+    """Replace a column of tags by a label for each; rows without tags have no label."""
+    source, (place,) = source_name(data), places_of(data, [column])
+    codes, texts = column_values(data.X, place), data.categories.get(place, ())
+    separator = separator or _find_separator(source, column, texts)
+    tags = [[] if is_missing_text(text) else _split(text, separator) for text in texts]
+    names = sorted(set().union(*tags))
+    if not names:
+        raise ValueError(f"{source}: column {column!r} has no tags in any row")
+    limits.check_cells(Path(source), (len(codes) + len(texts)) * len(names))
+    by_text = MultiLabelBinarizer(classes=names).fit_transform([*tags, []])
+    Y = by_text[np.where(np.isnan(codes), -1, codes).astype(int)].astype(np.int64)
+    rest = drop_features(data, [column])
+    return replace(rest, Y=np.hstack([data.Y, Y]), label_names=(*data.label_names, *names))
+
+
+def _find_separator(source: str, column: str, texts: Sequence[str]) -> str:
+    """Return the only separator of tags that a column has, the semicolon if it has none."""
+    found = [each for each in _SEPARATORS if any(each in text for text in texts)]
+    if len(found) > 1:
+        raise ValueError(
+            f"{source}: the tags in column {column!r} may be separated by {quoted(found)}; give "
+            "the separator: --separator TEXT, in Python separator=..."
+        )
+    return found[0] if found else ";"
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Return the different tags of a cell, without the brackets and quotes of a list."""
+    text = text.strip()
+    if text[:1] in ("[", "{", "(") and text[-1:] in ("]", "}", ")"):
+        text = text[1:-1]
+    tags = (tag.strip() for tag in text.split(separator))
+    bare = (t[1:-1].strip() if len(t) > 1 and t[0] == t[-1] in "'\"" else t for t in tags)
+    return list(dict.fromkeys(tag for tag in bare if tag))
+
+
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+def read_label_names(path: Path, limits: ReadLimits) -> list[str]:
+    """Read the names of the labels from Mulan's XML file, plain or compressed."""
+    text = unpacked(path, limits)
+    limits.check_cells(path, TEXT_CELLS * len(text))  # an element of few bytes is a large object
+    # Encodings in which this could be hidden are none that expat reads, or have bytes 0.
+    if b"<!DOCTYPE" in text or b"\0" in text:
+        raise ValueError(
+            f"{path}: a list of labels must be in UTF-8, without document type and entities"
+        )
+    try:
+        root = ElementTree.XML(text)
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        raise ValueError(f"{path}: not an XML file: {error}") from error
+    names = [each.get("name", "") for each in root.findall(".//{*}label")]
+    is_valid = root.tag.split("}")[-1] == "labels" and names and all(names)
+    if not is_valid or len(set(names)) != len(names):
+        raise ValueError(
+            f"{path}: expected a <labels> element with <label name=...> elements of different "
+            f"names, got <{root.tag}>"
+        )
+    return names
+
+
+def write_label_names(file: IO[str], names: Sequence[str]) -> None:
+    """Write Mulan's XML file."""
+    for name in names:
+        if _NOT_XML.search(name):
+            raise ValueError(f"an XML file cannot hold the label name {name!r}")
+    file.write('<?xml version="1.0" encoding="utf-8"?>\n')
+    file.write('<labels xmlns="http://mulan.sourceforge.net/labels">\n')
+    file.writelines(f"<label name={quoteattr(name)}/>\n" for name in names)
+    file.write("</labels>\n")

@@ -10,25 +10,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.files import written
+from pairmend._utils.files import OPENERS, written
 from pairmend.datasets.arff import read_arff
-from pairmend.datasets.data import MultiLabelData, check_finite
-from pairmend.datasets.labels import (
+from pairmend.datasets.bags import read_rows_of_bags
+from pairmend.datasets.data import (
     ChosenLabels,
-    find_labels,
+    MultiLabelData,
+    check_finite,
     read_label_names,
-    take_labels,
-    take_tags,
+    with_labels,
     write_label_names,
 )
-from pairmend.datasets.limits import (
-    COLUMN_CELLS,
-    DEFAULT_LIMITS,
-    ReadLimits,
-    kind_of,
-    memory_checked,
-)
-from pairmend.datasets.miml import load_miml
+from pairmend.datasets.limits import DEFAULT_LIMITS, ReadLimits, memory_checked
 from pairmend.datasets.tables import MISSING, read_parquet, read_text_file, read_workbook
 
 _OF_TEXTS = ("encoding", "delimiter", "decimal", "thousands", "header_row")
@@ -38,7 +31,7 @@ _READERS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     **dict.fromkeys((".xlsx", ".xlsm"), (read_workbook, _OF_SHEETS)),
     ".parquet": (read_parquet, ()),
     ".arff": (read_arff, ("encoding",)),
-    ".mat": (load_miml, ()),
+    ".mat": (read_rows_of_bags, ()),
 }
 """Readers by suffix, and the options that they take."""
 _MEKA_OPTION = re.compile(r"(?:^|[\s:])-[Cc]\s*+(-?[0-9]++)")
@@ -145,7 +138,7 @@ def load_file(
     (('sea', 'sun'), [[1, 1], [0, 1]])
     """
     path = Path(path)
-    kind, source = kind_of(path), [path]
+    kind, source = _kind_of(path), [path]
     if kind not in _READERS:
         raise ValueError(
             f"{path}: cannot read {kind or 'a file without suffix'}; expected .csv, .tsv, .txt or "
@@ -163,6 +156,8 @@ def load_file(
     if header_row is not None and header_row < 0:
         raise ValueError(f"header_row must be at least 0, got {header_row}")
     is_stated = labels is None and tags is None
+    if not is_stated and kind == ".mat":
+        raise ValueError(f"{path}: a .mat file names its labels; leave out labels and tags")
     if is_stated and kind not in (".arff", ".mat"):
         raise ValueError(
             f"{path}: no labels are given; name their columns: --labels NAME NAME, in Python "
@@ -171,7 +166,7 @@ def load_file(
         )
     with memory_checked(path):
         if kind == ".mat":
-            return _rows_of_bags(path, limits)
+            return read_rows_of_bags(path, limits)
         if kind == ".arff":
             data, relation = read_arff(path, limits, **options)
             if is_stated:
@@ -186,19 +181,15 @@ def load_file(
             data = read(path, limits, **options)
         check_finite(data)
         data = replace(data, source=tuple(source))
-        names = find_labels(path, data.feature_names, () if labels is None else labels)
-        if tags in names:
-            raise ValueError(f"{path}: column {tags!r} cannot be a label and a list of tags")
-        if names:
-            data = take_labels(data, names, limits, threshold, allow_empty=kind != ".arff")
-        return data if tags is None else take_tags(data, tags, separator, limits)
+        reading = {"threshold": threshold, "allow_empty": kind != ".arff"}
+        return with_labels(data, labels, tags, limits, separator=separator, **reading)
 
 
 def _own_labels(names: Sequence[str], relation: str, path: Path) -> tuple[ChosenLabels | Path, str]:
     """Return the labels that an ARFF file states itself or that are beside it, and its title."""
     stem = path.name.lower().split(".arff")[0]
     for candidate in sorted(path.parent.glob("*.xml*")):
-        if kind_of(candidate) == ".xml" and candidate.name.lower().split(".xml")[0] == stem:
+        if _kind_of(candidate) == ".xml" and candidate.name.lower().split(".xml")[0] == stem:
             return candidate, ""
     options = list(_MEKA_OPTION.finditer(relation))
     if not options:
@@ -215,13 +206,12 @@ def _own_labels(names: Sequence[str], relation: str, path: Path) -> tuple[Chosen
     return own, relation[: option.start()].strip(" :")
 
 
-def _rows_of_bags(path: Path, limits: ReadLimits) -> MultiLabelData:
-    data = load_miml(path, limits=limits)
-    if len({bag.shape for bag in data.bags}) == 1:
-        limits.check_cells(path, data.bags[0].size * COLUMN_CELLS)
-        return data.flatten()
-    limits.check_cells(path, len(data.bags) ** 2)  # the distances between the bags
-    return data.embed()
+def _kind_of(path: Path) -> str:
+    """Return the suffix of a file in lower case, without that of its compression."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in OPENERS:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
 
 
 def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None = None) -> None:
@@ -248,7 +238,7 @@ def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None 
     >>> bool((again.X == data.X).all())
     True
     """
-    path, kind = Path(path), kind_of(Path(path))
+    path, kind = Path(path), _kind_of(Path(path))
     names = Counter((*data.feature_names, *data.label_names))
     if twice := [name for name, count in names.items() if count > 1]:
         raise ValueError(f"{data.name}: two columns are named {twice[0]!r}; rename one of them")

@@ -215,16 +215,8 @@ def unpacked(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
     return content.getvalue()
 
 
-def kind_of(path: Path) -> str:
-    """Return the suffix of a file in lower case, without that of its compression."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in OPENERS:
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
-
-
 _BLOCK = 2**20
-_SAMPLE = 2**11
+_SAMPLE = 2**12
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -242,19 +234,16 @@ def open_text(
     content = unpacked(path, limits)
     marked = (name for mark, name in _MARKS.items() if content.startswith(mark))
     chosen = encoding or next(marked, "utf-8")
-    block = b""
     try:
-        decoder = codecs.getincrementaldecoder(chosen)()
-        for start in range(0, len(content) + 1, _BLOCK):
-            block = content[start : start + _BLOCK]
-            decoder.decode(block, final=len(block) < _BLOCK)
-            if b"\0" in block and chosen == "utf-8":
-                raise ValueError("it holds the character NUL")
+        with io.TextIOWrapper(io.BytesIO(content), chosen, newline="") as file:
+            while text := file.read(_BLOCK):
+                if "\0" in text:
+                    raise ValueError("it holds the character NUL")
     except (ValueError, LookupError) as error:
-        best = _best_encoding(block, getattr(error, "start", 0))
-        is_western = best is not None and "cp1252" in best.could_be_from_charset
-        if encoding or chosen != "utf-8" or b"\0" in block or not is_western:
-            such = f", such as {best.encoding}" if best and b"\0" in block else ""
+        best = _best_encoding(getattr(error, "object", content[:_SAMPLE]))
+        is_western = isinstance(error, UnicodeError) and chosen == "utf-8" and not encoding
+        if not is_western or best is None or "cp1252" not in best.could_be_from_charset:
+            such = f", such as {best.encoding}" if best and b"\0" in content else ""
             raise ValueError(
                 f"{path}: not a text in {chosen}: {error}; does its suffix fit its content? If it "
                 f"is a text, give its encoding: --encoding NAME, in Python encoding=...{such}"
@@ -269,10 +258,9 @@ def open_text(
     return io.TextIOWrapper(io.BytesIO(content), chosen, newline=newline)
 
 
-def _best_encoding(content: bytes, place: int) -> Any:
-    """Return what the encoding is by the bytes around a place; None if that is not clear."""
+def _best_encoding(sample: bytes) -> Any:
     try:
         from charset_normalizer import from_bytes
     except ImportError:
         return None
-    return from_bytes(content[max(0, place - _SAMPLE) : place + _SAMPLE]).best()
+    return from_bytes(sample).best()

@@ -15,11 +15,10 @@ from urllib.parse import quote
 
 import numpy as np
 
-from pairmend.datasets.bags import MultiInstanceData
+from pairmend.datasets.bags import MultiInstanceData, load_miml
 from pairmend.datasets.data import MultiLabelData, drop_features, one_hot, subset
 from pairmend.datasets.files import load_file
 from pairmend.datasets.generated import make_shapes
-from pairmend.datasets.miml import load_miml
 
 
 @dataclass(frozen=True)
@@ -250,27 +249,25 @@ def is_available(name: str, data_dir: str | Path | None = None) -> bool:
 
 
 def _find_files(entry: CatalogueEntry, data_dir: str | Path | None) -> list[Path | None]:
-    """Return the path of each file in the user's folder, checked, or in the cache."""
+    """Return the path of each file in the user's folder or the cache, checked."""
     _check_public(entry)
-    folders, found = [], []
+    folders, found = [cache_folder() / entry.folder], []
     if named := data_dir or os.environ.get("PAIRMEND_DATA"):
-        folders = [Path(named).expanduser(), Path(named).expanduser() / entry.folder]
-        if not folders[0].is_dir():
+        own = Path(named).expanduser()
+        if not own.is_dir():
             raise NotADirectoryError(
-                f"data_dir, or else the environment variable PAIRMEND_DATA, names {folders[0]}, "
-                "which is not a folder"
+                f"data_dir, or else the environment variable PAIRMEND_DATA, names {own}, which is "
+                "not a folder"
             )
+        folders = [own, own / entry.folder, *folders]
     for file, sha256 in entry.files.items():
-        name = Path(file).name
-        path = next((folder / name for folder in folders if (folder / name).is_file()), None)
+        places = (folder / Path(file).name for folder in folders)
+        path = next((place for place in places if place.is_file()), None)
         if path is not None and _sha256_of(path) != sha256:
             raise ValueError(
                 f"{path} is not the file of the set {entry.name!r}, whose SHA-256 is {sha256}. "
                 "Remove it from the folder to download the right one, or read it with load_file."
             )
-        cached = cache_folder() / entry.folder / name
-        if path is None and cached.is_file() and _sha256_of(cached) == sha256:
-            path = cached
         found.append(path)
     return found
 

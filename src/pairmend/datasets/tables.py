@@ -6,10 +6,10 @@ import re
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from functools import partial
-from itertools import dropwhile, islice
+from itertools import chain, dropwhile, islice
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,13 @@ import numpy as np
 from pairmend._utils.text import counted, is_missing_text
 from pairmend._utils.typing import FloatArray
 from pairmend.datasets.arff import parse_numbers
-from pairmend.datasets.data import MultiLabelData, all_features, quoted
-from pairmend.datasets.labels import ChosenLabels, find_labels
+from pairmend.datasets.data import (
+    ChosenLabels,
+    MultiLabelData,
+    all_features,
+    find_labels,
+    quoted,
+)
 from pairmend.datasets.limits import CellCount, ReadLimitError, ReadLimits, ReadWarning, open_text
 
 MISSING = frozenset({"", "?", "NA", "NaN", "nan"})
@@ -83,7 +88,7 @@ def read_text_file(
     # Without quotes each line is a row; that is known before the table takes any memory.
     content = file.buffer.getvalue()  # type: ignore[attr-defined]
     n_rows = 0 if b'"' in content else content.count(b"\n")
-    return _read_table(path, limits, rows, n_rows=n_rows, header_row=header_row, **reading)
+    return _read_table(path, limits, rows(), n_rows=n_rows, header_row=header_row, **reading)
 
 
 def _find_delimiter(path: Path, header: str) -> str:
@@ -125,11 +130,8 @@ def read_workbook(
         reason = str(error) or type(error).__name__
         raise ValueError(f"{path}: cannot read the Excel workbook: {reason}") from error
 
-    def rows() -> Rows:
-        numbered = enumerate(cells, 1)
-        for line, row in islice(numbered, max(0, (header_row or 0) - 1), None):
-            yield line, list(map(_text, row))
-
+    n_above = max(0, (header_row or 0) - 1)
+    rows = ((line, list(map(_text, row))) for line, row in enumerate(cells[n_above:], n_above + 1))
     return _read_table(path, limits, rows, n_rows=len(cells), header_row=header_row, **reading)
 
 
@@ -238,11 +240,11 @@ def _arrow_column(cells: Any, is_text: bool, count: CellCount) -> Column:
     texts = encoded.dictionary.take(pyarrow.array(used)).cast(pyarrow.string()).to_pylist()
     if is_date:
         texts = [text.removesuffix(".000000").removesuffix(" 00:00:00") for text in texts]
-    coder = _TextCodes(count, frozenset())
-    coder.add(texts)
-    codes, values = coder.column()
+    values = tuple(sorted(set(texts)))
+    count.add(0, texts=len(values))
+    code_of = {value: code for code, value in enumerate(values)}
     code_of_place = np.full(len(encoded.dictionary) + 1, nan)
-    code_of_place[used] = codes
+    code_of_place[used] = [code_of[text] for text in texts]
     return _looked_up(code_of_place, places), values
 
 
@@ -273,27 +275,47 @@ _UNAMBIGUOUS = (_Notation(","), _Notation(".", ","))
 _KNOWN = (_PLAIN, *_UNAMBIGUOUS, *(_Notation(d, t) for d, t in (",.", ". ", ", ", ".'", ",'")))
 
 
-class _TextCodes:
-    """Numbers the different texts of a column, which is read in chunks; `missing` become NaN."""
+class _Cells:
+    """The cells of a column, which are added in chunks: numbers, or codes of texts.
 
-    def __init__(self, count: CellCount, missing: frozenset[str] = MISSING):
-        self.count, self.missing = count, missing
+    `missing` are the texts that become NaN. The texts of numbers are kept, for a column may turn
+    out to be of texts.
+    """
+
+    def __init__(self, count: CellCount, missing: frozenset[str], *, is_text: bool):
+        self.count, self.missing, self.is_text = count, missing, is_text
         self.code_of: dict[str, int] = {}
         self.blocks: list[FloatArray] = []
+        self.texts: list[str] = []
 
-    def add(self, texts: Iterable[str]) -> None:
+    def add(self, cells: Sequence[str]) -> None:
         """Append cells."""
-        code_of, missing, n_before = self.code_of, self.missing, len(self.code_of)
-        codes = [nan if t in missing else code_of.setdefault(t, len(code_of)) for t in texts]
-        self.blocks.append(np.array(codes, dtype=float))
-        self.count.add(0, texts=len(code_of) - n_before)
+        numbers = None if self.is_text else _numbers(cells)
+        if numbers is not None:
+            self.blocks.append(numbers)
+            self.texts.append("\n".join(cells))
+            return
+        if not self.is_text:
+            self.is_text, self.blocks = True, [self._codes(each.split("\n")) for each in self.texts]
+            self.texts.clear()
+        self.blocks.append(self._codes(cells))
 
-    def column(self) -> tuple[FloatArray, tuple[str, ...]]:
+    def _codes(self, cells: Sequence[str]) -> FloatArray:
+        code_of, missing, n_before = self.code_of, self.missing, len(self.code_of)
+        texts = map(str.strip, cells)
+        codes = [nan if t in missing else code_of.setdefault(t, len(code_of)) for t in texts]
+        self.count.add(0, texts=len(code_of) - n_before)
+        return np.array(codes, dtype=float)
+
+    def column(self) -> Column:
         """Return all cells, the texts in alphabetical order."""
+        cells = np.concatenate(self.blocks)
+        if not self.is_text:
+            return cells, None
         values = tuple(sorted(self.code_of))
         place = np.full(len(values) + 1, nan)
         place[[self.code_of[value] for value in values]] = np.arange(len(values))
-        return _looked_up(place, np.concatenate(self.blocks)), values
+        return _looked_up(place, cells), values
 
 
 def _looked_up(numbers: FloatArray, codes: FloatArray) -> FloatArray:
@@ -311,7 +333,7 @@ def _features(path: Path, columns: dict[str, Column]) -> MultiLabelData:
 def _read_table(
     path: Path,
     limits: ReadLimits,
-    all_rows: Callable[[], Rows],
+    rows: Rows,
     *,
     n_rows: int,
     header_row: int | None,
@@ -324,46 +346,26 @@ def _read_table(
 
     There are about `n_rows`. The columns of `texts` and `labels` are read as texts.
     """
-
-    def rows(n_left_out: int) -> Rows:
-        filled = dropwhile(lambda numbered: not any(map(str.strip, numbered[1])), all_rows())
-        return islice(filled, n_left_out, None)
-
+    rows = dropwhile(lambda numbered: not any(map(str.strip, numbered[1])), rows)
+    sample = list(islice(rows, _SAMPLE_ROWS))
+    names, unnamed = _header(path, [row for _, row in sample], header_row)
     notation = None if decimal is None and thousands is None else _Notation(decimal, thousands)
-    names, unnamed = _header(path, [row for _, row in islice(rows(0), _SAMPLE_ROWS)], header_row)
     count = CellCount(path, limits)
     count.add(0, columns=len(names))
     count.check(n_rows * len(names))
     label_names = find_labels(path, names, labels)
-
-    def read(wanted: Sequence[str], as_texts: Iterable[str]) -> dict[str, Column]:
-        numbers: dict[str, list[FloatArray]] = {name: [] for name in wanted}
-        coders: dict[str, _TextCodes] = {}
-        late = []
-        for name in as_texts:
-            if numbers.pop(name, None) is not None:
-                empty_only = frozenset({""})
-                coders[name] = _TextCodes(count, empty_only if name in label_names else MISSING)
-        for chunk in _chunks(path, rows(int(header_row != 0)), len(names)):
-            count.add(len(chunk) * len(wanted) if wanted is names else 0)
-            for name, cells in zip(names, zip(*chunk, strict=True), strict=True):
-                if name in numbers:
-                    found = None if notation else _numbers(cells)
-                    if found is not None:
-                        numbers[name].append(found)
-                    elif numbers.pop(name):
-                        late.append(name)  # to be read again as texts
-                    else:
-                        coders[name] = _TextCodes(count)
-                if name in coders:
-                    coders[name].add(map(str.strip, cells))
-        columns: dict[str, Column]
-        columns = {name: (np.concatenate(blocks), None) for name, blocks in numbers.items()}
-        columns |= {name: coder.column() for name, coder in coders.items()}
-        return columns | (read(late, late) if late else {})
-
-    columns = read(names, [*texts, *label_names])
-    for name in {*columns}.difference(texts, label_names):
+    as_texts = names if notation else {*texts, *label_names}
+    empty_only = frozenset({""})
+    found = [
+        _Cells(count, empty_only if name in label_names else MISSING, is_text=name in as_texts)
+        for name in names
+    ]
+    for chunk in _chunks(path, chain(sample[int(header_row != 0) :], rows), len(names)):
+        count.add(len(chunk) * len(names))
+        for column, cells in zip(found, zip(*chunk, strict=True), strict=True):
+            column.add(cells)
+    columns = {name: column.column() for name, column in zip(names, found, strict=True)}
+    for name in {*names}.difference(texts, label_names):
         columns[name] = _decoded(path, name, columns[name], notation)
     empty = {name for name in unnamed if np.isnan(columns[name][0]).all()}
     kept = [name for name in names if name not in empty] or names
