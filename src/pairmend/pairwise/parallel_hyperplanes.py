@@ -1,20 +1,24 @@
 """ParallelHyperplanesSVM: a support vector machine with two parallel hyperplanes for each pair."""
 
 import warnings
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._utils.sklearn_private import Interval, StrOptions
 from pairmend._utils.training import relative_weights
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
-from pairmend.kernels.parallel_hyperplanes import fit_parallel_hyperplanes
+from pairmend._utils.typing import BoolArray, FloatArray, Matrix, MatrixLike, TargetLike
 from pairmend.pairwise.both_labels import BothLabelsVoting
 from pairmend.pairwise.voting import NumericVoting, TrainingInput, numeric_rows
+
+SIDES = np.array([1.0, -1.0])
+"""The first label lies on the positive side of its hyperplane, the second on the negative."""
 
 
 class ParallelHyperplanesSVM(NumericVoting, BothLabelsVoting):
@@ -154,12 +158,20 @@ class ParallelHyperplanesSVM(NumericVoting, BothLabelsVoting):
 
     def _fit_rows(self, data: TrainingInput, rows: Any) -> Self:
         present, pairs = rows.take(np.flatnonzero(data.row_weights > 0)), data.pairs
+        n_labels = present.Y.shape[1]
         X = numeric_rows(present.X, type(self).__name__)
         costs = relative_weights(present.fit_params["sample_weight"]) * self.C
-        with_virtual = np.column_stack([present.Y, np.zeros(len(present.Y), dtype=bool)])
-        found = Parallel(n_jobs=self.n_jobs)(
-            delayed(_train)(X, with_virtual, pair, costs, self.tol, self.max_iter) for pair in pairs
-        )
+        limits = {"tol": self.tol, "max_iter": self.max_iter}
+
+        def calls() -> Iterator[Any]:
+            for i, j in pairs:
+                first = present.Y[:, i]  # rows without the label have the virtual label
+                has_label = np.column_stack([first, ~first if j == n_labels else present.Y[:, j]])
+                rows = np.flatnonzero(has_label.any(axis=1))
+                part = X[rows], has_label[rows], costs[rows]
+                yield delayed(fit_parallel_hyperplanes)(*part, **limits)
+
+        found = Parallel(n_jobs=self.n_jobs)(calls())
         directions, thresholds, converged, n_iter = zip(*found, strict=True)
         if not all(converged):
             warnings.warn(
@@ -178,15 +190,60 @@ class ParallelHyperplanesSVM(NumericVoting, BothLabelsVoting):
         return np.asarray((1 + np.sign(beyond)) / 2 if self.voting == "votes" else expit(beyond))
 
 
-def _train(
-    X: Matrix, Y: BoolArray, pair: IntArray, costs: FloatArray, tol: float, max_iter: int
+def fit_parallel_hyperplanes(
+    X: Matrix, Y: BoolArray, costs: FloatArray, *, tol: float, max_iter: int
 ) -> tuple[FloatArray, FloatArray, bool, int]:
-    has_label = Y[:, pair]
-    if pair[1] == Y.shape[1] - 1:  # rows without the label have the virtual label
-        has_label = np.column_stack([has_label[:, 0], ~has_label[:, 0]])
-    rows = np.flatnonzero(has_label.any(axis=1))
-    if len(rows) == 0:
-        return np.zeros(X.shape[1]), np.full(2, np.nan), True, 0
-    return fit_parallel_hyperplanes(
-        X[rows], has_label[rows], costs[rows], tol=tol, max_iter=max_iter
-    )
+    """Return the direction w, thresholds (a, b), whether it converged, and the number of steps.
+
+    A row x is predicted to have the first label if w x > a, the second if w x < b; Y is (n, 2), and
+    each row has at least one label. Minimised is w² / 2 plus, for each row and label, half the
+    row's cost times the squared hinge loss at the label's hyperplane. Then a <= b within the
+    tolerance. The threshold of a label that all rows have, or none, is infinite, and nan without
+    rows. One that may lie anywhere between two distances is put in the middle.
+    """
+    varying = np.flatnonzero(Y.any(axis=0) & ~Y.all(axis=0))
+    # If all rows have a label, every w x is beyond its threshold; if none has it, none is.
+    thresholds = np.where(Y.all(axis=0), -np.inf, np.inf) * SIDES
+    if len(varying) == 0:
+        return np.zeros(X.shape[1]), thresholds if len(Y) else np.full(2, np.nan), True, 0
+    above = np.where(Y[:, varying], 1.0, -1.0) * SIDES[varying]
+    # Thresholds are not regularised, so rows may be centred; with columns scaled to similar
+    # curvature it is the same problem in coordinates in which descent is fast.
+    mean = np.asarray(costs @ X).ravel() / costs.sum()
+    squares = X.multiply(X) if hasattr(X, "multiply") else X * X
+    spread = np.asarray(costs @ squares).ravel() - costs.sum() * mean**2
+    scale = 1 / np.sqrt(1 + np.maximum(spread, 0))
+    threshold_scale = 1 / np.sqrt(costs.sum())
+
+    def loss(unknowns: FloatArray) -> tuple[float, FloatArray]:
+        w = scale * unknowns[: len(mean)]
+        places = unknowns[len(mean) :] * threshold_scale
+        along = X @ w - mean @ w
+        hinge = np.maximum(1 - above * (along[:, np.newaxis] - places), 0)
+        weighted = costs[:, np.newaxis] * hinge
+        slopes = -weighted * above
+        by_row = slopes.sum(axis=1)
+        gradient = w + np.asarray(by_row @ X).ravel() - mean * by_row.sum()
+        total = (w @ w + (weighted * hinge).sum()) / 2
+        return total, np.append(scale * gradient, -threshold_scale * slopes.sum(axis=0))
+
+    with np.errstate(over="ignore", invalid="ignore"):  # the line search rejects such steps
+        found: Any = minimize(
+            loss,
+            np.zeros(len(mean) + len(varying)),
+            jac=True,
+            method="L-BFGS-B",
+            options={
+                "maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "gtol": tol, "ftol": 0.0,
+            },
+        )  # fmt: skip
+    direction = scale * found.x[: len(mean)]
+    along, places = X @ direction, found.x[len(mean) :] * threshold_scale + mean @ direction
+    for label, place, side in zip(varying, places, above.T, strict=True):
+        low, high = along[side < 0].max() + 1, along[side > 0].min() - 1
+        thresholds[label] = (low + high) / 2 if low < high else place
+    # In these coordinates curvatures are about 1, so the squared gradient is about the excess of
+    # the loss: below `slack`, a step does not change the digits of the loss.
+    slack = 1e-7 * max(1.0, float(np.sqrt(found.fun)))
+    converged = bool(np.abs(found.jac).max() <= max(10 * tol, slack))
+    return direction, thresholds, converged, int(found.nit)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import overlap_references as references
-from pairmend.kernels.parallel_hyperplanes import fit_parallel_hyperplanes
+from pairmend.pairwise.parallel_hyperplanes import fit_parallel_hyperplanes
 
 
 def problem(seed, n=24, d=3, noise=0.5):
