@@ -46,7 +46,8 @@ def test_reliability_equals_a_loop(tables, n_bins):
     for label, (Y, p) in {None: tables, 0: [table[:, :1] for table in tables]}.items():
         bins = {}
         for proba, true in zip(p.ravel(), Y.ravel(), strict=True):
-            bins.setdefault(min(int(proba * n_bins), n_bins - 1), []).append((proba, true))
+            number = sum(proba > edge for edge in np.linspace(0, 1, n_bins + 1)[1:-1])
+            bins.setdefault(number, []).append((proba, true))
         expected = [np.mean(bins[number], axis=0) for number in sorted(bins)]
         found = reliability(*tables, label=label, n_bins=n_bins)
         np.testing.assert_allclose(np.column_stack([found.predicted, found.observed]), expected)
@@ -58,9 +59,9 @@ def test_reliability_equals_a_loop(tables, n_bins):
 @pytest.mark.parametrize(
     ("probabilities", "options", "message"),
     [
-        ([[-1.0, 2.0]], {}, r"lie in \[-1, 2\]; expected \[0, 1\]"),
+        ([[-1.0, 2.0]], {}, r"values outside \[0, 1\]"),
         ([[0.5]], {}, r"have the shape \(1, 1\)"),
-        ([[0.5, 0.5]], {"n_bins": 0}, "n_bins must be at least 1"),
+        ([[0.5, 0.5]], {"n_bins": 0}, "'n_bins' parameter"),
     ],
 )
 def test_refused_probabilities_and_options(probabilities, options, message):

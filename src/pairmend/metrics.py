@@ -113,6 +113,8 @@ def reliability(
 ) -> Reliability:
     """Compare probabilities with frequencies of true labels, in bins of equal width.
 
+    The points of :func:`sklearn.calibration.calibration_curve` for many labels, with their counts.
+
     Parameters
     ----------
     Y_true : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
@@ -137,23 +139,14 @@ def reliability(
     >>> round(found.error, 3)
     0.175
     """
-    if n_bins < 1:
-        raise ValueError(f"n_bins must be at least 1, got {n_bins!r}.")
     Y = check_indicators(Y_true)
     p = check_array(as_numpy(probabilities), input_name="probabilities", dtype="numeric")
     if p.shape != Y.shape:
         raise ValueError(f"probabilities have the shape {p.shape}, but Y_true has {Y.shape}.")
-    if p.min() < 0 or p.max() > 1:
-        raise ValueError(
-            f"probabilities lie in [{p.min():g}, {p.max():g}]; expected [0, 1]. Pass the "
-            "output of predict_proba, not of decision_function."
-        )
     columns = slice(None) if label is None else [label]
     y, p = Y[:, columns].ravel(), p[:, columns].ravel()
-    bins = np.minimum((p * n_bins).astype(np.intp), n_bins - 1)
-    counts, sums, n_true = (
-        np.bincount(bins, weights=weights, minlength=n_bins) for weights in (None, p, y)
-    )
-    filled = counts > 0
-    sums, n_true, counts = sums[filled], n_true[filled], counts[filled]
-    return Reliability(sums / counts, n_true / counts, counts)
+    from sklearn.calibration import calibration_curve  # takes long to import
+
+    observed, predicted = calibration_curve(y, p, n_bins=n_bins)
+    counts = np.bincount(np.searchsorted(np.linspace(0, 1, n_bins + 1)[1:-1], p))
+    return Reliability(predicted, observed, counts[counts > 0])
