@@ -70,7 +70,7 @@ class Sums:
         return _sums(b if a is None else a if b is None else a + b for a, b in pairs)
 
     def combined(self, groups: Any) -> "Sums":
-        """Return the sums over unions of groups, given as a CSR of integers."""
+        """Return the sums over unions of groups, given as a matrix of integers."""
         return _sums(None if part is None else groups @ part for part in self._parts())
 
     def decayed(self, share: float, min_mass: float) -> "Sums":
@@ -167,15 +167,13 @@ class LabelSums:
     @classmethod
     def part(cls, sets: GroupedRows, *, has_virtual: bool) -> "LabelSums":
         """Sum a part of the rows, without the exclusive sums, which depend on all rows."""
-        labels = sets.sums.combined(sparse.csr_array(sets.labels.T, dtype=np.intp))
+        labels = sets.sums.combined(sets.labels.T.astype(np.intp)).at(slice(None))
         first, second, shared = sets.shared()
         n_labels = sets.labels.shape[1]
         number = np.full((n_labels, n_labels), -1, dtype=np.int32)
         number[first, second] = number[second, first] = np.arange(len(first))
-        none = np.empty((0, 2), dtype=np.intp)
         no_number = np.full_like(number, -1)
-        everything = labels.at(slice(None))
-        return cls(everything, shared, number, sets.lacking(none), no_number, has_virtual)
+        return cls(labels, shared, number, labels.at(slice(0)), no_number, has_virtual)
 
     def plus(self, part: "LabelSums") -> "LabelSums":
         """Add the sums over other rows; exclusive sums stay as they are."""
