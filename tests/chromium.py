@@ -67,10 +67,12 @@ def spill(browser):
 
 
 def contrast(first, second):
-    """Return the contrast of two colours by the web content accessibility guidelines."""
+    """Return the contrast of two colours, as CSS or three shares, by the WCAG."""
 
     def luminance(colour):
-        parts = [int(part) / 255 for part in colour.strip("rgba()").split(",")[:3]]
+        parts = colour
+        if isinstance(colour, str):
+            parts = [int(part) / 255 for part in colour.strip("rgba()").split(",")[:3]]
         linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
         return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -102,10 +101,6 @@ class Odd(Frequent):
                 subprocess.run([sys.executable, "-S", "-c", READ], check=True)
             case "surrogate":
                 raise ValueError("a name that cannot be decoded: \udcff")
-            case "moves":
-                os.chdir("/")
-            case "warns":
-                warnings.warn("take care", stacklevel=1)
             case "forks and dies":
                 if os.fork() == 0:
                     time.sleep(1000)

@@ -162,7 +162,11 @@ def test_own_check(check, name):
     check(clone({**CHECKED, **WEIGHED}[name]))
 
 
-SCIKIT_LEARNS = [*(made(name) for name in CLASSIFIERS), ScaledLogisticRegression()]
+# The default base of MendedClassifier is checked above; without, it is several times faster.
+FASTER = {"MendedClassifier": {"estimator": None}}
+SCIKIT_LEARNS = [
+    *(made(name, **FASTER.get(name, {})) for name in CLASSIFIERS), ScaledLogisticRegression(),
+]  # fmt: skip
 
 
 def expected_failures(estimator):

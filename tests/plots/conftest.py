@@ -1,6 +1,5 @@
-"""What tests of drawings share: texts on their final places, and contrasts."""
+"""What tests of drawings share: texts on their final places."""
 
-import numpy as np
 import pytest
 
 
@@ -53,18 +52,3 @@ def cut_off():
         return [name for name, box in boxes if not all(page.contains(*p) for p in box.corners())]
 
     return outside
-
-
-@pytest.fixture
-def contrast():
-    """Contrast ratio as the web content accessibility guidelines 2.1 define it."""
-
-    def luminance(colour):
-        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
-        return np.dot((0.2126, 0.7152, 0.0722), linear)
-
-    def ratio(one, other):
-        dark, light = sorted([luminance(one), luminance(other)])
-        return (light + 0.05) / (dark + 0.05)
-
-    return ratio

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from chromium import contrast
 from pairmend import plots
 from pairmend.plots.drawing import INK, PALETTE, style_of
 
@@ -83,7 +84,7 @@ def test_all_zeros_are_drawn_without_a_warning():
         plots.to_svg(ax, title="Zero")
 
 
-def test_styles_differ_with_and_without_colour_and_are_seen_on_any_page(contrast):
+def test_styles_differ_with_and_without_colour_and_are_seen_on_any_page():
     rgb = matplotlib.colors.to_rgb
     for colour in set(PALETTE) - {INK}:  # the ink follows the page
         for paper in ("#ffffff", "#121212", "#1e1e1e"):

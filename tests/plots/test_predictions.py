@@ -9,6 +9,7 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
+from chromium import contrast
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier, plots
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -157,7 +158,7 @@ def test_labels_are_counted_and_sorted():
 
 
 @pytest.mark.parametrize("n_labels", [1, 14, 400])
-def test_many_labels_can_be_read(n_labels, rng, drawn, texts_overlap, contrast):
+def test_many_labels_can_be_read(n_labels, rng, drawn, texts_overlap):
     Y = (rng.random_sample((50, n_labels)) < 0.3).astype(int)
     figure = plots.plot_labels(Y, [f"a long name of a label, {n}" for n in range(n_labels)])
     frequencies, _, together, *_ = figure.axes

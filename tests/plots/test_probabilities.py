@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from chromium import contrast
 from pairmend.metrics import reliability
 from pairmend.plots import plot_reliability, probability_bars, probability_triangle
 
@@ -24,7 +25,7 @@ SETS = outcomes(
 LONG = outcomes((("A" * 50, "$b$ " * 20), (1, 0, 0)))
 
 
-def test_parts_are_the_probabilities_between_two_names(contrast):
+def test_parts_are_the_probabilities_between_two_names():
     from matplotlib.colors import to_rgb
 
     ax = probability_bars(PAIRS)
