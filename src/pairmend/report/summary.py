@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 TABLES = ("sets", "algorithms", "criteria", "title", "name")
 """Parts of a definition that are shown as tables or titles."""
+TESTS = ("verdicts", "ranks", "friedman", "pairs", "over_sets", "on_sets", "paper_tests")
+"""Tables that commands return as JSON."""
 LEVEL = 0.9
 """Probability from which a comparison counts as decided."""
 
@@ -73,9 +75,10 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return verdicts, tests and notes as plain data, for JSON."""
-        names = ("verdicts", "ranks", "friedman", "pairs", "over_sets", "on_sets", "paper_tests")
-        tables = {name: getattr(self, name).reset_index() for name in names}
-        plain = {name: json.loads(each.to_json(orient="records")) for name, each in tables.items()}
+        plain = {}
+        for name in TESTS:
+            table = getattr(self, name).reset_index()
+            plain[name] = json.loads(table.to_json(orient="records", double_precision=15))
         return {"title": self.title, "alpha": self.alpha, **plain, "notes": list(self.notes)}
 
 

@@ -131,14 +131,13 @@ def _paired(X: Any, target: Any) -> MultiLabelData:
         raise ValueError(f"Y must hold label indicators, 0 or 1, in 2 dimensions; got {Y.shape}")
     names, categories = getattr(X, "columns", None), {}
     if names is not None:
-        columns = []
-        for place, (_, column) in enumerate(X.items()):
+        columns = [column for _, column in X.items()]
+        for place, column in enumerate(columns):
             if column.dtype.name == "category":
                 categories[place] = tuple(map(str, column.cat.categories))
-                column = column.cat.codes.replace(-1, np.nan)
-            columns.append(column.to_numpy(dtype=np.float64))
-        X = np.column_stack(columns)
-    elif not sparse.issparse(X):
+                columns[place] = column.cat.codes.replace(-1, np.nan)
+        X = np.column_stack([column.to_numpy(dtype=np.float64) for column in columns])
+    if not sparse.issparse(X):
         X = np.asarray(X, dtype=np.float64)
     features = (f"f{i}" for i in range(X.shape[-1])) if names is None else map(str, names)
     labels = map(str, getattr(target, "columns", range(Y.shape[1])))

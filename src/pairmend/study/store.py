@@ -50,22 +50,16 @@ def opened(folder: Path, *, to_write: bool = False) -> Iterator[sqlite3.Connecti
             connection.execute("PRAGMA trusted_schema = OFF")
             # A power cut must not lose what was reported as done.
             connection.execute("PRAGMA synchronous = FULL")
-            is_empty, program, layout = (
-                connection.execute(query).fetchone()[0]
-                for query in (
-                    "SELECT count(*) = 0 FROM sqlite_master",
-                    "PRAGMA application_id",
-                    "PRAGMA user_version",
-                )
-            )
+            is_empty, *found = connection.execute(
+                "SELECT (SELECT count(*) FROM sqlite_master) = 0, application_id, user_version "
+                "FROM pragma_application_id, pragma_user_version"
+            ).fetchone()
             if is_empty and to_write:
                 tables = (f"CREATE TABLE {name} ({TABLES[name]});" for name in TABLES)
                 number = f"PRAGMA user_version = {LAYOUT}; PRAGMA application_id = {PROGRAM};"
                 connection.executescript(f"BEGIN; {' '.join(tables)} {number} COMMIT;")
-            elif not is_empty and (program, layout) != (PROGRAM, LAYOUT):
-                raise sqlite3.DatabaseError(
-                    f"expected layout {LAYOUT} of program {PROGRAM}, found {layout} of {program}"
-                )
+            elif not is_empty and found != [PROGRAM, LAYOUT]:
+                raise sqlite3.DatabaseError(f"expected {[PROGRAM, LAYOUT]}, found {found}")
             connection.execute(f"PRAGMA query_only = {not to_write}")
             connection.execute("BEGIN IMMEDIATE" if to_write else "BEGIN")
             yield connection
@@ -257,20 +251,17 @@ class StudyRecord:
         """
         own = self.definition["algorithms"]
         kept = own_names(own, own if algorithms is None else algorithms, "algorithm")
-        judged: dict[str, Any] = {} if alpha is None else {"alpha": alpha}
-        if alpha is not None and not 0 < alpha < 1:
-            raise ValueError(f"alpha must be between 0 and 1, such as 0.05, got {alpha!r}")
-        if control is not None:
-            (judged["control"],) = own_names(own, [control], "algorithm")
-            if judged["control"] not in kept:
-                raise ValueError(f"the control {control!r} must be one of the algorithms compared")
         parts = {name: own[name] for name in own if name in kept}
-        return replace(
-            self,
-            definition={**self.definition, "algorithms": parts, **judged},
-            results=self.results[self.results.algorithm.isin(kept)].reset_index(drop=True),
-            tasks=self.tasks[self.tasks.algorithm.isin(kept)].reset_index(drop=True),
-        )
+        definition = {**self.definition, "algorithms": parts}
+        if alpha is not None:
+            definition["alpha"] = alpha
+            if not 0 < alpha < 1:
+                raise ValueError(f"alpha must be between 0 and 1, such as 0.05, got {alpha!r}")
+        if control is not None:
+            (definition["control"],) = own_names(parts, [control], "algorithm")
+        tables = {"results": self.results, "tasks": self.tasks}
+        rows = {key: t[t.algorithm.isin(kept)].reset_index(drop=True) for key, t in tables.items()}
+        return replace(self, definition=definition, **rows)
 
 
 def read_study(folder: str | Path, metrics: Iterable[str] | None = None) -> StudyRecord:
