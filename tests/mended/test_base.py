@@ -14,15 +14,11 @@ from sklearn.multioutput import MultiOutputClassifier
 from pairmend import MendedClassifier
 from pairmend._utils.training import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
-from pairmend.mended.base import (
-    BOOSTING,
-    FOREST,
-    KERNEL,
-    LINEAR,
+from pairmend.mended.base import BOOSTING, FOREST, KERNEL, LINEAR, is_better
+from pairmend.mended.stacking import (
     Calibration,
     fit_calibration,
     fit_stacking_weights,
-    is_better,
     log_odds,
     stack,
 )

@@ -2,9 +2,6 @@
 
 `out_of_fold` returns predictions of the validation rows by models that were not trained on them;
 `fit_on_all` returns the base classifier for new rows.
-
-Platt, J. (1999). Probabilistic outputs for support vector machines and comparisons to regularized
-likelihood methods. Advances in Large Margin Classifiers, 61-74.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,27 +13,31 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import nnls
-from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 
-from pairmend._logistic_solver import fit_logistic
 from pairmend._utils.arrays import take_rows
 from pairmend._utils.classifiers import (
     PerLabelClassifier,
     for_all_labels,
     is_auto,
-    label_scores,
     seed_estimator,
     varying_labels,
 )
-from pairmend._utils.computing import lazy, one_blas_thread
+from pairmend._utils.computing import lazy
 from pairmend._utils.progress import report
-from pairmend._utils.training import Target, relative_weights, take_params, take_present
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.training import Target, take_params, take_present
+from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.forests.estimator import MultiLabelBoosting, MultiLabelForest
 from pairmend.mended.kernel_ridge import MultiLabelKernelRidge, choose_parameters
+from pairmend.mended.stacking import (
+    Calibration,
+    StackedBase,
+    calibrated_sum,
+    fit_calibration,
+    fit_stacking_weights,
+    squared_errors,
+)
 from pairmend.model_selection import cross_fit
 
 LINEAR, FOREST, KERNEL = "logistic_regression", "forest", "kernel_ridge"
@@ -72,61 +73,10 @@ MIN_BOOSTING_GAIN = 0.03
 BOOSTING_FOLDS = 3, 2
 """Number of folds of its out-of-fold predictions: of few rows, and of MANY_ROWS or more."""
 MANY_ROWS = 10_000
-MARGIN = 0.005
-"""Distance from 0 and 1 to which probabilities are scaled: forests have many that are 0."""
 MIN_CALIBRATION_GAIN = 0.1
 """Relative decrease of the squared error below which probabilities are not calibrated."""
 MAX_COMPARED_CELLS = 2**22
 """Largest number of probabilities by each classifier on which stacking weights are fitted."""
-MAX_CELLS = 2**19
-"""Largest number of probabilities on which a calibration is fitted."""
-RIDGE = 1e-6
-"""Size of the penalty of stacking weights, if predictions are equal, relative to them."""
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Logistic function of the log-odds of probabilities, the same for all labels.
-
-    Attributes
-    ----------
-    slope : float
-        Factor of the log-odds; above 1, probabilities move away from 1/2.
-    intercept : float
-        Added to the log-odds.
-    """
-
-    slope: float
-    intercept: float
-
-    def __call__(self, proba: FloatArray) -> FloatArray:
-        """Return calibrated probabilities."""
-        return np.asarray(expit(self.slope * log_odds(proba) + self.intercept))
-
-
-def log_odds(proba: FloatArray) -> FloatArray:
-    """Return the log-odds of probabilities that are scaled to a distance from 0 and 1."""
-    scaled = MARGIN + (1 - 2 * MARGIN) * proba
-    return np.asarray(np.log(scaled) - np.log1p(-scaled))
-
-
-def fit_calibration(
-    proba: FloatArray, Y: BoolArray, weights: FloatArray, rng: np.random.RandomState
-) -> Calibration | None:
-    """Return the calibration of out-of-fold probabilities; None if it would invert their order."""
-    most = max(1, MAX_CELLS // max(1, Y.shape[1]))
-    if len(Y) > most:
-        rows = np.sort(rng.permutation(len(Y))[:most])
-        proba, Y, weights = proba[rows], Y[rows], weights[rows]
-    optimum = fit_logistic(
-        log_odds(proba).reshape(-1, 1),
-        Y.reshape(-1, 1),
-        np.repeat(relative_weights(weights), Y.shape[1]),
-        C=1.0,
-        overwrite=True,
-    )
-    slope = float(optimum.coef[0, 0])
-    return Calibration(slope, float(optimum.intercept[0])) if slope > 0 else None
 
 
 Splits = list[tuple[IntArray, IntArray]]
@@ -268,58 +218,6 @@ def base_attributes(base: "GivenBase | ChosenBase") -> dict[str, Any]:
     return {"base_weights_": dict(base.weights), "base_search_": found}
 
 
-class StackedBase(ClassifierMixin, BaseEstimator):
-    """Weighted sum of the probabilities, some calibrated, of fitted classifiers of all labels."""
-
-    def __init__(
-        self,
-        estimators: Mapping[str, Any],
-        weights: Mapping[str, float],
-        calibrations: Mapping[str, Calibration],
-    ):
-        self.estimators = estimators
-        self.weights = weights
-        self.calibrations = calibrations
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def predict_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the probabilities of labels, (n_rows, n_labels)."""
-        return stack(self.proba_by_classifier(X), self.weights)
-
-    def proba_by_classifier(self, X: MatrixLike) -> dict[str, FloatArray]:
-        """Return the probabilities of labels by each classifier, calibrated where needed."""
-        proba = {
-            name: label_scores(model, X, "predict_proba", model.classes_.shape[0])
-            for name, model in self.estimators.items()
-        }
-        return calibrated(proba, self.calibrations)
-
-
-def calibrated(
-    proba: Mapping[str, FloatArray], calibrations: Mapping[str, Calibration]
-) -> dict[str, FloatArray]:
-    """Return probabilities by classifier, calibrated where needed."""
-    found = {name: change(proba[name]) for name, change in calibrations.items() if name in proba}
-    return dict(proba) | found
-
-
-def calibrated_sum(
-    proba: Mapping[str, FloatArray],
-    calibrations: Mapping[str, Calibration],
-    weights: Mapping[str, float],
-) -> FloatArray:
-    """Return the weighted sum of the probabilities by several classifiers, calibrated."""
-    used = {name: proba[name] for name in weights}
-    return stack(calibrated(used, calibrations), weights)
-
-
-def base_parts(model: Any, X: MatrixLike) -> dict[str, FloatArray]:
-    """Return the probabilities by each classifier of a `StackedBase`; none for any other model."""
-    return model.proba_by_classifier(X) if isinstance(model, StackedBase) else {}
-
-
 def base_to_fit(
     owner: Any, base: Any, n_labels: int, seed: int, *, on_device: bool = False
 ) -> "GivenBase | ChosenBase":
@@ -346,27 +244,27 @@ class ChosenBase:
 
     def __init__(self, linear: ScaledLogisticRegression, seed: int, *, fits_once: bool):
         self.linear = linear
-        self.all_labels: dict[str, Any] = {
-            FOREST: MultiLabelForest(random_state=seed),
-            KERNEL: MultiLabelKernelRidge(random_state=seed),
+        kinds = {
+            FOREST: MultiLabelForest, KERNEL: MultiLabelKernelRidge, BOOSTING: MultiLabelBoosting
+        }  # fmt: skip
+        self.models: dict[str, Any] = {
+            name: kind(random_state=seed) for name, kind in kinds.items()
         }
-        self.boosting = MultiLabelBoosting(random_state=seed)
         self.seed = seed
         self.fits_once = fits_once
         self.weights: dict[str, float] = {}
         self.calibrations: dict[str, Calibration] = {}
         self.search: dict[str, float] = {}
-        self.fitted: Any = None
 
     def out_of_fold(self, rows: BaseRows) -> Any:
         """Choose calibrations and weights; return stacked out-of-fold probabilities of all rows."""
-        self.all_labels[FOREST].set_params(n_jobs=rows.n_jobs)
-        self.all_labels[KERNEL].set_params(**self._kernel_parameters(rows))
-        proba = {name: self._proba(name, rows) for name in self.all_labels}
+        self.models[FOREST].set_params(n_jobs=rows.n_jobs)
+        self.models[KERNEL].set_params(**self._kernel_parameters(rows))
+        proba = {name: self._proba(self.models[name], rows) for name in (FOREST, KERNEL)}
         best = self._choose_penalty(rows, proba)
         self.linear = clone(self.linear).set_params(C=best)
-        self.fitted = rows.fit_on_all(PerLabelClassifier(self.linear))
-        options = {"start": self.fitted, "tolerance": FOLD_TOLERANCE}
+        self.models[LINEAR] = rows.fit_on_all(PerLabelClassifier(self.linear))
+        options = {"start": self.models[LINEAR], "tolerance": FOLD_TOLERANCE}
         linear = rows.out_of_fold(PerLabelClassifier(self.linear), **options)
         proba = {LINEAR: linear, **proba}
         n_rows = max(1, MAX_COMPARED_CELLS // len(rows.target.classes))
@@ -376,32 +274,27 @@ class ChosenBase:
         self._stack(rows, drawn, found)
         if self._promises_gain(rows.on_host(), proba):
             splits = merged_splits(rows.splits) if self.fits_once else rows.splits
-            boosted = replace(rows.on_host(), splits=splits).out_of_fold(self.boosting)
-            proba[BOOSTING] = boosted
+            boosted = replace(rows.on_host(), splits=splits).out_of_fold(self.models[BOOSTING])
             found[BOOSTING] = self._calibrate(BOOSTING, rows, drawn, boosted[drawn])
+            proba[BOOSTING] = boosted
             self._stack(rows, drawn, found)
         function = partial(calibrated_sum, calibrations=self.calibrations, weights=self.weights)
         return rows.combined(proba, function)
 
     def fit_on_all(self, rows: BaseRows) -> StackedBase:
         """Fit the classifiers of positive weight on all rows."""
-        models: dict[str, Any] = {}
-        for name in self.weights:
-            if name == LINEAR:
-                models[name] = self.fitted
-                continue
-            models[name] = self.boosting if name == BOOSTING else self.all_labels[name]
-            if name == BOOSTING or not self.fits_once:
+        models = {name: self.models[name] for name in self.weights}
+        for name in models:
+            if name == BOOSTING or (name != LINEAR and not self.fits_once):
                 models[name] = rows.on_host().fit_on_all(models[name])
         used = {name: each for name, each in self.calibrations.items() if name in models}
         return StackedBase(models, self.weights, used)
 
-    def _proba(self, name: str, rows: BaseRows) -> Any:
+    def _proba(self, model: Any, rows: BaseRows) -> Any:
         """Return the probabilities of all rows by a classifier that is not fitted on them.
 
         Without splits of the user's own, it is fitted only once.
         """
-        model = self.all_labels[name]
         return rows.fit_once(model) if self.fits_once else rows.on_host().out_of_fold(model)
 
     def _kernel_parameters(self, rows: BaseRows) -> dict[str, float]:
@@ -464,7 +357,7 @@ class ChosenBase:
             return False
         Y, weights = rows.target.Y[np.ix_(test, labels)], rows.weights[test]
         (X_train, params), (X_test, _) = rows.take(train), rows.take(test)
-        model = clone(self.boosting).set_params(n_iter=BOOSTING_TRIAL["n_iter"])
+        model = clone(self.models[BOOSTING]).set_params(n_iter=BOOSTING_TRIAL["n_iter"])
         model.fit(X_train, rows.target.Y[np.ix_(train, labels)], **params)
         proba = {name: own[test][:, labels] for name, own in others.items()}
         parts = {"others": calibrated_sum(proba, self.calibrations, self.weights)}
@@ -554,14 +447,6 @@ def least_error(errors: Callable[[float], FloatArray], weights: FloatArray) -> f
     return float(f"{INVERSE_PENALTIES[best] * 10 ** (np.clip(shift, -0.5, 0.5) / 2):.2g}")
 
 
-def squared_errors(
-    proba: Mapping[str, FloatArray], stacking_weights: Mapping[str, float], Y: BoolArray
-) -> FloatArray:
-    """Return the mean squared error of each row over the labels."""
-    error: FloatArray = np.mean((stack(proba, stacking_weights) - Y) ** 2, axis=1)
-    return error
-
-
 def is_better(
     first: FloatArray, second: FloatArray, weights: FloatArray, min_gain: float = MIN_GAIN
 ) -> bool:
@@ -585,57 +470,3 @@ def merged_splits(splits: Splits) -> Splits:
 def _draw(values: IntArray, n_values: int, rng: np.random.RandomState) -> IntArray:
     """Return at most a number of values, in ascending order."""
     return values if len(values) <= n_values else np.sort(rng.permutation(values)[:n_values])
-
-
-@one_blas_thread()
-def fit_stacking_weights(
-    predictions: Mapping[str, FloatArray], Y: BoolArray, row_weights: FloatArray
-) -> dict[str, float]:
-    """Return weights >= 0 of sum <= 1 that minimize the squared error of the weighted sum."""
-    columns = list(predictions.values())
-    weighted = [column * row_weights[:, np.newaxis] for column in columns]
-    products = np.array([[np.vdot(a, b) for b in columns] for a in weighted])
-    weights = _least_squares(products, np.array([np.vdot(a, Y) for a in weighted]))
-    return dict(zip(predictions, weights.tolist(), strict=True))
-
-
-def _least_squares(products: FloatArray, target: FloatArray) -> FloatArray:
-    """Minimize w'Pw - 2w't over w >= 0 whose sum is at most 1."""
-    values, vectors = np.linalg.eigh(products)
-    positive = values > len(values) * np.finfo(np.float64).eps * values[-1]
-    if not positive.any():  # all predictions are 0
-        return np.zeros_like(target)
-    # With the square root A of the products, the objective is |Aw - b|^2 up to a constant.
-    roots = np.sqrt(values[positive])
-    A, b = roots[:, np.newaxis] * vectors[:, positive].T, vectors[:, positive].T @ target / roots
-    scale = roots.max()
-    A, b = A / scale, b / scale
-    weights = _non_negative(A, b)
-    if weights.sum() <= 1:
-        return weights
-    # The minimum lies where weights sum to 1, and there Aw - b = (A - b1')w. Its shortest vector
-    # has the direction of the least |(A - b1')w|^2 + (1'w - 1)^2, constrained by w >= 0 only.
-    weights = _non_negative(
-        np.vstack([A - b[:, np.newaxis], np.ones(len(target))]), np.r_[0 * b, 1.0]
-    )
-    return weights / weights.sum()
-
-
-def _non_negative(A: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the w >= 0 of least |Aw - b|^2."""
-    try:
-        weights: FloatArray = nnls(A, b)[0]
-    except RuntimeError:
-        # With equal columns, scipy's iteration may not end. A tiny penalty makes them unequal.
-        n_columns = A.shape[1]
-        penalty = RIDGE * np.linalg.norm(A) * np.eye(n_columns)
-        weights = nnls(np.vstack([A, penalty]), np.r_[b, np.zeros(n_columns)])[0]
-    return weights
-
-
-def stack(predictions: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:
-    """Return the weighted sum of predictions; those of weight 0 may be missing."""
-    total = sum(weight * predictions[name] for name, weight in weights.items() if weight > 0)
-    if np.ndim(total):
-        return np.minimum(np.maximum(total, 0), 1)
-    return np.zeros_like(next(iter(predictions.values())))

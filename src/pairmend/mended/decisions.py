@@ -469,10 +469,6 @@ class CorrectedProba:
     by_label: FloatArray
     own: OwnSets | None = None
 
-    def without_label_sets(self) -> "CorrectedProba":
-        """Return the same with the probabilities before label sets are taken into account."""
-        return CorrectedProba(self.by_label, self.by_label, self.own)
-
 
 @dataclass(frozen=True)
 class OutOfFoldPredictions:
@@ -522,7 +518,7 @@ def choose_decision(
     metric, corrected = find_metric(owner), out_of_fold.corrected
     scorer = DecisionScorer(metric, out_of_fold.Y, out_of_fold.folds, out_of_fold.weights)
     if owner.decision == "labels":
-        corrected = corrected.without_label_sets()
+        corrected = replace(corrected, proba=corrected.by_label)
     if is_auto(owner.threshold):
         batch_size = max(1.0, round(out_of_fold.n_rows / len(out_of_fold.folds), 3))
         thresholds = candidate_thresholds(metric, batch_size)

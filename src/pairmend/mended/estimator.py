@@ -45,7 +45,7 @@ from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.explanation.evidence import background_rows
 from pairmend.kernels.pairs import sum_to_one
-from pairmend.mended.base import BaseRows, StackedBase, base_attributes, base_to_fit
+from pairmend.mended.base import BaseRows, base_attributes, base_to_fit
 from pairmend.mended.corrector import Correction, Corrector, fit_corrector
 from pairmend.mended.decisions import (
     CorrectedProba,
@@ -64,6 +64,7 @@ from pairmend.mended.device import (
 )
 from pairmend.mended.explain import MendedExplain
 from pairmend.mended.rows import SCALINGS, RowEncoder
+from pairmend.mended.stacking import StackedBase
 from pairmend.mended.validation import MAX_LANDMARKS, ValidationRows
 from pairmend.model_selection import split_rows
 

@@ -19,9 +19,9 @@ from pairmend.explanation.similar import numbered
 from pairmend.explanation.tables import names_of
 from pairmend.kernels.local_sums import confusion_from_sums, shrink
 from pairmend.kernels.pairs import p_true_given_decision, sum_to_one
-from pairmend.mended.base import StackedBase, base_parts
 from pairmend.mended.corrector import RARE_LABEL_MASS, Corrector
 from pairmend.mended.decisions import CorrectedProba, Decision
+from pairmend.mended.stacking import StackedBase, base_parts
 from pairmend.thresholds.rules import fitted_cuts
 
 KINDS = {"log_odds": "similar probabilities", "global": "all rows"}
