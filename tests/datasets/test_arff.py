@@ -336,16 +336,3 @@ def test_any_text_is_read_or_raises_an_error(tmp_path_factory, text):
             read(path, content)
         except ValueError as error:
             assert str(path) in str(error)  # noqa: PT017
-
-
-@settings(max_examples=40)
-@given(st.binary(max_size=200))
-@pytest.mark.filterwarnings("ignore::pairmend.datasets.ReadWarning")
-def test_any_bytes_are_read_or_raise_an_error(tmp_path_factory, content):
-    folder = tmp_path_factory.mktemp("bytes")
-    for name in ("file.arff", "file.arff.gz", "file.arff.bz2", "file.arff.xz"):
-        (folder / name).write_bytes(content)
-        try:
-            load_file(folder / name, ())
-        except ValueError as error:
-            assert name in str(error)  # noqa: PT017

@@ -179,14 +179,6 @@ def test_deep_xml(tmp_path):
     assert "with <label name=...> elements" in outcome
 
 
-def test_packed_xml(tmp_path):
-    path = packed(tmp_path, "labels.xml.gz", b"<labels>", b"<label name='a'/>", 20 * MIB)
-    arff = tmp_path / "set.arff"
-    arff.write_bytes(HEAD + b"1,0\n")
-    with pytest.raises(ValueError, match="labels.xml.gz: more than .* cells"):
-        load_file(arff, path)
-
-
 class TestParquet:
     def write(self, tmp_path, columns, **options):
         path = tmp_path / "file.parquet"
@@ -221,25 +213,6 @@ class TestParquet:
         outcome, peak, _ = read_bounded(path, memory=512 * MIB, limits=SMALL)
         assert outcome.startswith("ReadLimitError")
         assert peak < 50 * MIB
-
-    def test_unpacked_bytes(self, tmp_path):
-        path = self.write(
-            tmp_path, {"a": ["x" * MIB + str(i) for i in range(50)]}, compression="gzip",
-            use_dictionary=False,
-        )  # fmt: skip
-        outcome, _, _ = read_bounded(path, memory=512 * MIB, limits=SMALL)
-        assert outcome.startswith("ReadLimitError")
-        assert "bytes" in outcome
-
-    def test_texts(self, tmp_path):
-        path = self.write(tmp_path, {"a": [f"{i:x}" for i in range(100_000)]})
-        with pytest.raises(ReadLimitError, match="cells"):
-            load_file(path, (), limits=ReadLimits(**SMALL))
-
-    def test_lists_raise_an_error_before_they_are_read(self, tmp_path):
-        path = self.write(tmp_path, {"a": [list(range(10))]})
-        with pytest.raises(ValueError, match="file.parquet: .*column 'a' holds list"):
-            load_file(path, ())
 
 
 @pytest.mark.parametrize("name", ["set.arff", "set.csv", "set.parquet"])

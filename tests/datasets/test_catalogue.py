@@ -2,7 +2,6 @@
 
 import csv
 import hashlib
-import json
 import re
 import sys
 import threading
@@ -79,17 +78,6 @@ def test_unknown_names(name, message):
     for function in (load, fetch):
         with pytest.raises(ValueError, match=message):
             function(name)
-
-
-def test_agrees_with_the_collected_facts(shared):
-    facts = json.loads((shared / "data/catalogue.json").read_text())
-    assert len(facts) == 20
-    for fact in facts:
-        entry = catalogue()[fact["name"]]
-        assert (entry.repository, entry.commit) == (fact["repository"], fact["commit"])
-        assert (entry.rows, entry.labels) == (fact["rows"], fact["labels_count"])
-        assert entry.cardinality == fact["cardinality"]
-        assert entry.files == {file["path"]: file["sha256"] for file in fact["files"]}
 
 
 # Where files are searched
@@ -256,16 +244,6 @@ def test_broken_downloads_are_errors(server, tmp_path, broken, message):
     assert fetch("toy")[0].read_bytes() == ARFF
 
 
-def test_threads_at_once(server, tmp_path):
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(fetch("toy"))) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [[path.read_bytes() for path in paths] for paths in found] == [[ARFF, XML]] * 6
-
-
 def test_without_network_or_pooch(toy, tmp_path, monkeypatch):
     pytest.importorskip("pooch", reason="downloads need pooch")
     with pytest.raises(OSError, match=r"get toy set/toy.arff and .* from .*someone.*PAIRMEND_DATA"):
@@ -349,14 +327,6 @@ def test_counts_as_in_the_catalogue(real, name):
     assert data.Y.shape == (entry.rows, entry.labels)
     assert round(data.Y.sum(axis=1).mean(), 4) == entry.cardinality
     assert data.name == name
-
-
-def test_facts_of_the_paper_are_in_the_catalogue(published):
-    for name, row in published.items():
-        entry = find_entry(name)
-        assert entry.paper_numbers == (int(row["set"]),)
-        assert (entry.rows, entry.labels) == (int(row["N"]), int(row["L"]))
-        assert entry.features + entry.labels == int(row["d"]) - UNCOUNTED.get(entry.name, 0)
 
 
 def test_random_subsets(real, published):

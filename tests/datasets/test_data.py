@@ -232,10 +232,3 @@ def test_emotions_equals_mldr(shared):
     for label, (imbalance, concurrence) in per_label.items():
         assert labels.loc[label, "imbalance"] == pytest.approx(imbalance, abs=5e-7)
         assert labels.loc[label, "concurrence"] == pytest.approx(concurrence, abs=5e-10)
-
-
-def test_the_old_set_is_left_alone():
-    data = make()
-    before = data.X.copy()
-    one_hot(data), subset(data, 2, seed=1), characteristics(data)
-    np.testing.assert_array_equal(data.X, before)

@@ -247,7 +247,7 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     _projection: FloatArray
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")]
     }
 
     def __init__(self, n_components: int = 20):
@@ -473,10 +473,7 @@ def _read_matrix(part: memoryview, depth: int, count: CellCount) -> tuple[str, A
     return name, numbers.astype(np.float64).reshape(dimensions, order="F")
 
 
-_LAYOUTS = (
-    (("bags", "targets"),),
-    (("train_bags", "train_target"), ("test_bags", "test_target")),
-)
+_LAYOUTS = ((("bags", "targets"),), (("train_bags", "train_target"), ("test_bags", "test_target")))
 """Accepted names of variables: the parts of a set, each with its bags and its targets."""
 
 

@@ -19,13 +19,7 @@ import numpy as np
 from pairmend._utils.text import counted, is_missing_text
 from pairmend._utils.typing import FloatArray
 from pairmend.datasets.arff import parse_numbers
-from pairmend.datasets.data import (
-    ChosenLabels,
-    MultiLabelData,
-    all_features,
-    find_labels,
-    quoted,
-)
+from pairmend.datasets.data import ChosenLabels, MultiLabelData, all_features, find_labels, quoted
 from pairmend.datasets.limits import CellCount, ReadLimitError, ReadLimits, ReadWarning, open_text
 
 MISSING = frozenset({"", "?", "NA", "NaN", "nan"})
