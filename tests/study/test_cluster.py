@@ -104,15 +104,11 @@ def test_the_option_dask_is_the_address_of_a_scheduler(cluster, tmp_path, monkey
     assert "give jobs or dask, not both" in capsys.readouterr().err
 
 
-def test_an_address_without_scheduler_is_an_error(study, tmp_path):
+def test_other_addresses_and_versions_are_errors(study, tmp_path):
     pytest.importorskip("distributed", reason="needs pip install 'pairmend[dask]'")
     with pytest.raises(OSError, match="tcp://127.0.0.1:9"):
         run_study(study, tmp_path / "out", dask="tcp://127.0.0.1:9")
     assert not (tmp_path / "out").exists()
-
-
-def test_workers_with_other_versions_are_refused(study):
-    pytest.importorskip("distributed", reason="needs pip install 'pairmend[dask]'")
     old = {"tcp://10.0.0.1:1": versions(), "tcp://10.0.0.2:1": {**versions(), "numpy": "0.0.1"}}
     with pytest.raises(RuntimeError, match=r"other versions: {.tcp://10.0.0.2:1'.*0.0.1"):
         run_study(study, dask=SimpleNamespace(run=lambda function: old))

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -465,9 +464,9 @@ class _Run:
     folder: Path
     sources: dict[str, Any]
     progress: Callable[[Step], None] | None
+    number: int = 0
     n_new: int = 0
     n_failed: Counter[tuple[str, str]] = field(default_factory=Counter)
-    failed: list[tuple[Batch, Exception]] = field(default_factory=list)
 
     def show(self, doing: str, outcome: Outcome | None = None) -> None:
         """Show the progress."""
@@ -479,26 +478,31 @@ class _Run:
         """Perform all jobs, and store the start of the run and each outcome."""
         study, sets = self.study, self.plan.sets
         present = {name: study.sets[name] for name in sets.name[sets.missing == ""]}
-        machine = {"system": platform.platform(), "processors": f"{os.cpu_count()}"}
+        processor = platform.processor() or platform.machine()
+        machine = {"system": platform.platform(), "processors": os.cpu_count()}
         with importable(study.folder):
             about = {
                 "started": now(),
                 "versions": json.dumps(objects.versions(study.algorithms)),
-                "machine": json.dumps({**machine, "processor": platform.processor()}),
+                "machine": json.dumps({**machine, "processor": processor}),
             }
             definition = replace(study, sets=present).definition()
-            number = store.start_run(self.folder, definition, files_of(study), about, again)
+            self.number = store.start_run(self.folder, definition, files_of(study), about, again)
         store.add_missing_values(self.folder, study.criteria)
         # Workers receive the rows of a set with the first batch of it.
         study = replace(study, sets=dict.fromkeys(study.sets, Source({})))
-        failed = (each for batch, error in self.failed for each in failures(batch, error))
         with closing(perform(study, self.jobs(), waiting=self.wait)) as outcomes:  # ends workers
-            for outcome in chain(outcomes, failed):
-                store.add(self.folder, outcome, number)
-                self.n_new += 1
-                self.n_failed[outcome.task.set, outcome.task.algorithm] += bool(outcome.error)
-                self.show(_name(outcome.task), outcome)
-        store.end_run(self.folder, number, now())
+            for outcome in outcomes:
+                self.finish(outcome)
+        store.end_run(self.folder, self.number, now())
+
+    def finish(self, *outcomes: Outcome) -> None:
+        """Store and show outcomes."""
+        for outcome in outcomes:
+            store.add(self.folder, outcome, self.number)
+            self.n_new += 1
+            self.n_failed[outcome.task.set, outcome.task.algorithm] += bool(outcome.error)
+            self.show(_name(outcome.task), outcome)
 
     def jobs(self) -> Iterator[Job]:
         """Read the sets one after the other; leave out tasks of which too many have failed."""
@@ -514,7 +518,7 @@ class _Run:
                 facts = {
                     "set": name,
                     "title": entry.title if entry else "",
-                    "paper_number": min(entry.paper_numbers, default=None) if entry else None,
+                    "paper_number": next(iter(entry.paper_numbers), None) if entry else None,
                     "sha256": data_hash(data),
                     "source": ", ".join(path.name for path in data.source),
                     "characteristics": json.dumps({k: float(numbers[k]) for k in CHARACTERISTICS}),
@@ -528,12 +532,13 @@ class _Run:
                         f"(--rerun {name})."
                     )
             except Exception as error:  # one broken set must not stop the others
-                self.failed += [(batch, error) for batch in batches]
+                for batch in batches:
+                    self.finish(*failures(batch, error))
                 continue
             store.add_set(self.folder, facts)
             for batch in batches:
                 often = {t for t in batch.tasks if self.n_failed[t.set, t.algorithm] >= MOST_FAILED}
-                self.failed.append((batch.without({*batch.tasks} - often), NOT_TRIED))
+                self.finish(*failures(batch.without({*batch.tasks} - often), NOT_TRIED))
                 if (rest := batch.without(often)).tasks:
                     yield Job(rest, rows)
 
