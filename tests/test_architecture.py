@@ -23,7 +23,7 @@ ALLOWED_IMPORTS = {
     "base_classifiers": ["_logistic_solver", "_utils", "frames"],
     "forests": ["_utils", "base_classifiers"],
     "thresholds": ["_base", "_utils", "kernels", "model_selection"],
-    "_base": ["_utils", "frames", "kernels", "naive_bayes"],
+    "_base": ["_utils", "frames", "kernels"],
     "baselines": ["_base", "_utils", "frames", "kernels", "naive_bayes"],
     "pairwise": [
         "_base", "_utils", "baselines", "explanation", "frames", "kernels",

@@ -4,7 +4,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from inspect import signature
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,32 +19,25 @@ from pairmend._utils.arrays import (
     check_same_namespace,
     check_training_rows,
     foreign_namespace,
-    is_frame,
     like_rows,
     refuse_arrays,
     set_feature_attributes,
 )
 from pairmend._utils.classifiers import (
-    check_base_classifier,
     check_params,
     is_auto,
-    new_seed,
-    seed_estimator,
 )
-from pairmend._utils.sklearn_private import FastParams, HasMethods, convert_arrays, fit_context
+from pairmend._utils.sklearn_private import FastParams, convert_arrays
 from pairmend._utils.training import (
     Target,
     check_target,
     indicators_of,
     route_fit_params,
     tags_of,
-    take_present,
 )
-from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike, TargetLike
+from pairmend._utils.typing import FloatArray, MatrixLike, TargetLike
 from pairmend.frames.columns import column_kinds
-from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.pairs import accept, sum_to_one
-from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
 
 class MultiLabelClassifier(ClassifierMixin, FastParams, ABC):
@@ -329,62 +321,3 @@ def same_parameters(first: Any, second: Any) -> bool:
     if isinstance(first, tuple | list):
         return len(first) == len(second) and all(map(same_parameters, first, second))
     return bool(np.array_equal(first, second))
-
-
-class MultiLabelMetaClassifier(MultiLabelClassifier):
-    """A classifier that trains clones of a base classifier on all rows."""
-
-    estimator: Any
-    random_state: Any
-    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": RandomSubspaceNB}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit"]), None],
-        "verbose": ["verbose"],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
-    encodes_frames = True
-    """Whether frames may be encoded once for all base classifiers."""
-
-    def _seeded_base(self, rng: np.random.RandomState) -> Any:
-        """Return a clone of the base classifier, seeded where it has no seed."""
-        base = self._base_classifier()
-        check_base_classifier(base)
-        return seed_estimator(base, new_seed(rng))
-
-    @abstractmethod
-    def _fit_rows(
-        self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Return the fitted attributes by name; all weights are positive."""
-
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
-        """Fit the classifier.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows: whatever the base classifier takes.
-        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
-            Label indicators, 0 or 1, or the tags of each row, as lists or sets of strings.
-            A 1-D array of classes is learnt as indicators of which
-            each row has one.
-        **fit_params : dict
-            Parameters of the base classifier's ``fit``, such as ``sample_weight``; rows of
-            weight 0, or of less than a millionth of what counts as one row, are left out. With
-            metadata routing enabled, those the base classifier requests.
-
-        Returns
-        -------
-        self
-        """
-        base = self._base_classifier()
-        X, target, params, weights = self._check_fit_input(X, y, fit_params)
-        rows, params, present = take_present(X, params, weights)
-        encoder = None
-        if self.encodes_frames and is_frame(X) and takes_encoded_frames(base):
-            encoder = FrameEncoder().fit(rows)
-            rows = encoder.encode(rows)
-        fitted = self._fit_rows(rows, target.Y[present], weights[present], params)
-        return self._set_fitted(X, target, **fitted, frame_encoder_=encoder)

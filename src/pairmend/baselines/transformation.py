@@ -1,5 +1,7 @@
 """Baselines that turn a multi-label problem into binary or multi-class ones."""
 
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from math import ceil, comb
 from numbers import Integral, Real
@@ -12,9 +14,10 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 
-from pairmend._base import MultiLabelMetaClassifier
-from pairmend._utils.arrays import take_rows
+from pairmend._base import MultiLabelClassifier
+from pairmend._utils.arrays import is_frame, take_rows
 from pairmend._utils.classifiers import (
+    check_base_classifier,
     class_probabilities,
     fit_per_label,
     new_seed,
@@ -24,10 +27,82 @@ from pairmend._utils.classifiers import (
     varying_labels,
 )
 from pairmend._utils.progress import iterate_calls, run_calls
-from pairmend._utils.sklearn_private import Interval, count_rows
-from pairmend._utils.training import take_params
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows, fit_context
+from pairmend._utils.training import take_params, take_present
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.frames.columns import require_numbers
+from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
+from pairmend.naive_bayes.estimator import RandomSubspaceNB
+
+
+class MultiLabelMetaClassifier(MultiLabelClassifier):
+    """A classifier that trains clones of a base classifier on all rows."""
+
+    _default_parts: ClassVar[Mapping[str, Callable[[], Any]]] = {"estimator": RandomSubspaceNB}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit"]), None],
+        "verbose": ["verbose"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+    encodes_frames = True
+    """Whether frames may be encoded once for all base classifiers."""
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        verbose: bool | int = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.estimator = estimator
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _seeded_base(self, rng: np.random.RandomState) -> Any:
+        """Return a clone of the base classifier, seeded where it has no seed."""
+        base = self._base_classifier()
+        check_base_classifier(base)
+        return seed_estimator(base, new_seed(rng))
+
+    @abstractmethod
+    def _fit_rows(
+        self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the fitted attributes by name; all weights are positive."""
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: MatrixLike, y: TargetLike, **fit_params: Any) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows: whatever the base classifier takes.
+        y : {array-like, DataFrame, sparse matrix} of shape (n_samples, n_labels)
+            Label indicators, 0 or 1, or the tags of each row, as lists or sets of strings.
+            A 1-D array of classes is learnt as indicators of which
+            each row has one.
+        **fit_params : dict
+            Parameters of the base classifier's ``fit``, such as ``sample_weight``; rows of
+            weight 0, or of less than a millionth of what counts as one row, are left out. With
+            metadata routing enabled, those the base classifier requests.
+
+        Returns
+        -------
+        self
+        """
+        base = self._base_classifier()
+        X, target, params, weights = self._check_fit_input(X, y, fit_params)
+        rows, params, present = take_present(X, params, weights)
+        encoder = None
+        if self.encodes_frames and is_frame(X) and takes_encoded_frames(base):
+            encoder = FrameEncoder().fit(rows)
+            rows = encoder.encode(rows)
+        fitted = self._fit_rows(rows, target.Y[present], weights[present], params)
+        return self._set_fitted(X, target, **fitted, frame_encoder_=encoder)
 
 
 class BinaryRelevance(MultiLabelMetaClassifier):
@@ -89,19 +164,6 @@ class BinaryRelevance(MultiLabelMetaClassifier):
     >>> clf.predict(X[:2]).tolist()
     [[0, 0, 0, 1, 1], [0, 0, 1, 0, 0]]
     """
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        verbose: bool | int = False,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.estimator = estimator
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _fit_rows(
         self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
@@ -194,12 +256,9 @@ class ClassifierChainEnsemble(MultiLabelMetaClassifier):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
-        self.estimator = estimator
+        super().__init__(estimator, verbose=verbose, n_jobs=n_jobs, random_state=random_state)
         self.n_chains = n_chains
         self.max_samples = max_samples
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -442,12 +501,9 @@ class RAkEL(MultiLabelMetaClassifier):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
-        self.estimator = estimator
+        super().__init__(estimator, verbose=verbose, n_jobs=n_jobs, random_state=random_state)
         self.k = k
         self.n_models = n_models
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _fit_rows(
         self, X: MatrixLike, Y: BoolArray, weights: FloatArray, fit_params: dict[str, Any]
