@@ -23,18 +23,9 @@ from pairmend._utils.arrays import (
     refuse_arrays,
     set_feature_attributes,
 )
-from pairmend._utils.classifiers import (
-    check_params,
-    is_auto,
-)
+from pairmend._utils.classifiers import check_params, is_auto
 from pairmend._utils.sklearn_private import FastParams, convert_arrays
-from pairmend._utils.training import (
-    Target,
-    check_target,
-    indicators_of,
-    route_fit_params,
-    tags_of,
-)
+from pairmend._utils.training import Target, check_target, indicators_of, route_fit_params, tags_of
 from pairmend._utils.typing import FloatArray, MatrixLike, TargetLike
 from pairmend.frames.columns import column_kinds
 from pairmend.kernels.pairs import accept, sum_to_one

@@ -363,10 +363,7 @@ class LabelPowerset(MultiLabelMetaClassifier):
     """
 
     def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        random_state: int | np.random.RandomState | None = None,
+        self, estimator: Any = None, *, random_state: int | np.random.RandomState | None = None
     ):
         self.estimator = estimator
         self.random_state = random_state

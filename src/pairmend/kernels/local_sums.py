@@ -17,12 +17,7 @@ from scipy import sparse
 
 from pairmend._utils.computing import in_blocks, lazy
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
-from pairmend.kernels.neighbourhood import (
-    exponential,
-    gaussian_weights,
-    offsets_to,
-    squared_norms,
-)
+from pairmend.kernels.neighbourhood import exponential, gaussian_weights, offsets_to, squared_norms
 from pairmend.kernels.pairs import p_true_given_decision, share
 
 SLACK = 1e-5

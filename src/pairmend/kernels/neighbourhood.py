@@ -79,12 +79,7 @@ def exponential(exponents: FloatArray) -> FloatArray:
     return exponents
 
 
-def gaussian_weights(
-    queries: Matrix,
-    points: Matrix,
-    beta: float,
-    xp: Any = np,
-) -> FloatArray:
+def gaussian_weights(queries: Matrix, points: Matrix, beta: float, xp: Any = np) -> FloatArray:
     """Return the weights exp(-beta * squared distance), relative to the nearest (eq. 17).
 
     Only ratios of the weights of one query matter, so the smallest exponent is subtracted before
@@ -98,12 +93,7 @@ def gaussian_weights(
     return (exponential(weights) if xp is np else xp.exp(weights)).T
 
 
-def adaptive_weights(
-    queries: Matrix,
-    points: Matrix,
-    k: int,
-    xp: Any = np,
-) -> FloatArray:
+def adaptive_weights(queries: Matrix, points: Matrix, k: int, xp: Any = np) -> FloatArray:
     """Return weights of a Gaussian whose width is the distance of the k-th nearest point.
 
     That neighbour's weight is 0.3: the neighbourhood is wide where points are sparse and narrow

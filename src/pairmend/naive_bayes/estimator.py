@@ -9,12 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils import (
-    check_array,
-    check_consistent_length,
-    check_random_state,
-    metadata_routing,
-)
+from sklearn.utils import check_array, check_consistent_length, check_random_state, metadata_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
