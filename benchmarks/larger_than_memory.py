@@ -1,17 +1,18 @@
 """Fit and predict rows on Dask workers whose memory cannot hold them.
 
     python benchmarks/larger_than_memory.py [fit | predict] [--rows N] [--features D]
-                                            [--memory MIB] [--out FILE]
+                                            [--memory MIB] [--sgd]
+                                            [--out FILE]
 
 Starts a local Dask cluster of two worker processes with limited memory. Rows are generated block by
 block. With the defaults they are larger than the memory of a worker (fit), and three times as large
 as that of both (predict).
 
-`fit` fits a MendedClassifier of SGDClassifier(loss="log_loss") on all rows, and predicts them. The
-table gives the sizes, the times, the processor time of all processes, the peak memory of a worker
-and of this process, and the Hamming loss on further rows before and after the correction. `predict`
-fits FCM on a sample, and predicts all rows. In both, the predictions for some of the blocks are
-compared with local ones.
+`fit` fits a MendedClassifier on all rows, with `--sgd` one of SGDClassifier(loss="log_loss"), and
+predicts them. The table gives the sizes, the times, the processor time of all processes, the peak
+memory of a worker and of this process, and the Hamming loss on further rows before and after the
+correction. `predict` fits FCM on a sample, and predicts all rows. In both, the predictions for some
+of the blocks are compared with local ones.
 """
 
 import argparse
@@ -72,10 +73,10 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def fit(X: da.Array, n_chunk: int) -> tuple[MendedClassifier, dict[str, float]]:
+def fit(X: da.Array, n_chunk: int, base: object) -> tuple[MendedClassifier, dict[str, float]]:
     """Fit a MendedClassifier, and measure it on further rows."""
     n_labels = N_LABELS["fit"]
-    clf = MendedClassifier(SGDClassifier(loss="log_loss"), random_state=0)
+    clf = MendedClassifier(base, random_state=0)
     started = time.perf_counter()
     distributed.fit(clf, X, labels_of(X, n_labels))
     seconds = time.perf_counter() - started
@@ -97,10 +98,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int)
     parser.add_argument("--features", type=int)
     parser.add_argument("--memory", type=int, help="memory limit of each worker in MiB")
+    parser.add_argument("--sgd", action="store_true", help="fit logistic regressions by SGD")
     parser.add_argument("--out", type=Path, help="also write the figures to this JSON file")
     options = parser.parse_args()
     chosen = DEFAULTS[options.mode] | {
-        name: value for name, value in vars(options).items() if value and name != "mode"
+        name: value
+        for name, value in vars(options).items()
+        if value and name not in ("mode", "sgd")
     }
     X = rows_of(chosen["rows"], chosen["features"], chosen["chunk"])
     figures = {}
@@ -114,7 +118,8 @@ def main() -> None:
         Client(cluster) as client,
     ):
         if options.mode == "fit":
-            clf, figures = fit(X, chosen["chunk"])
+            base = SGDClassifier(loss="log_loss") if options.sgd else "auto"
+            clf, figures = fit(X, chosen["chunk"], base)
         else:
             sample = np.asarray(X[:N_TRAINING])
             Y = make_labels(sample, N_LABELS["predict"])

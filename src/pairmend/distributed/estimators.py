@@ -346,6 +346,7 @@ def _fit_mended(classifier: MendedClassifier, rows: Rows) -> Any:
     parts = nothing, labels.Y[numbers], nothing, of_rows, training.folds[numbers]
     remote = _RemoteRows(*parts, relative, numbers, as_task(proba.predict))
     fitted = classifier._fit_correction(remote, numbers, rows.target, rng)
+    fitted |= classifier._background(training, fitted["landmark_indices_"])
     model = chosen.fit_on_all(training)
     return classifier._set_fitted(
         rows.like, rows.target, estimator_=model, **base_attributes(chosen),

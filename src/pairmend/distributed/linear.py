@@ -108,7 +108,7 @@ def train_logistic(
         C = base.C * len(part) / len(drawn)
         optimum = fit_logistic(sample.X, sample.Y[:, varying], sample.all_weights, C, base.max_iter)
         first[:, varying] = np.vstack([optimum.coef, optimum.intercept])
-    blocks = [delayed(_scaled)(block, read) for block in rows.choose(part, often=True)]
+    blocks = [delayed(_scaled)(block, read) for block in rows.choose(part)]
     problem = _BlockLabels(blocks, base.C, rotation, n_features, len(part))
     first = problem.turned(first, back=True)
     coef, intercept, n_iter, converged = problem.solve(first, base.max_iter, tolerance)

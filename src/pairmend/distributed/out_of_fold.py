@@ -1,7 +1,8 @@
 """Base classifiers of a MendedClassifier on blocks: their training, and out-of-fold predictions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -61,11 +62,10 @@ class BlockRows(BaseRows):
 
     def out_of_fold(self, model: Any, **options: Any) -> "BlockProba":
         """Fit a model on each split; return the probabilities of all rows."""
-        models, _ = zip(
-            *self._fit(model, [train for train, _ in self.splits], **options), strict=True
-        )
+        fitted = self._fit(model, [train for train, _ in self.splits], **options)
+        models = [each for each, _ in fitted]
         folds = self.folds.astype(np.min_scalar_type(len(models)))
-        return BlockProba(self, _ByFold(models, folds))
+        return BlockProba(self, partial(_by_fold, models, folds))
 
     def fit_once(self, model: Any) -> "BlockProba":
         """Fit a forest or a kernel ridge regression once, on all rows; return probabilities."""
@@ -77,7 +77,8 @@ class BlockRows(BaseRows):
         self, proba: Mapping[str, Any], function: Callable[[Mapping[str, FloatArray]], FloatArray]
     ) -> "BlockProba":
         """Return a function of the probabilities of all rows by several classifiers."""
-        return BlockProba(self, _Combined({name: p.predict for name, p in proba.items()}, function))
+        parts = {name: each.predict for name, each in proba.items()}
+        return BlockProba(self, partial(_combined, parts, function))
 
     def fit_on_all(self, model: Any) -> Any:
         """Fit a model on all rows."""
@@ -126,16 +127,16 @@ class BlockRows(BaseRows):
         for start in range(0, len(samples), at_once):
             some = slice(start, start + at_once)
             blocks = self.rows.choose(np.unique(np.concatenate(drawn[some])))
-            grown.append(delayed(_grow)(blocks, task, as_task((samples[some], drawn[some]))))
+            grown.append(delayed(_grow)(task, as_task((samples[some], drawn[some])), *blocks))
         trees, tables = zip(*chain.from_iterable(dask.compute(*grown)), strict=True)
         model.set_trees(trees, tables, self.X, n_columns)
-        return _OutOfBag(model, drawn, weights @ self.target.Y[part] / weights.sum())
+        return partial(_out_of_bag, model, drawn, weights @ self.target.Y[part] / weights.sum())
 
     def _fit_boosting(self, model: MultiLabelBoosting, part: IntArray) -> None:
         """Boost trees from drawn rows, which are gathered on a worker."""
         weights, n_columns = self._tree_weights(model, part)
         rows = model.draw(len(part), n_columns)
-        given = self.rows.choose(part[rows]), as_task((model, self.encoder)), weights[rows]
+        given = as_task((model, self.encoder)), weights[rows], *self.rows.choose(part[rows])
         trees, tables = delayed(_boost)(*given).compute()
         model.set_trees(trees, tables, self.X, n_columns)
 
@@ -144,7 +145,7 @@ class BlockRows(BaseRows):
         given = self.target.Y[part], self.weights[part], tests
         drawn, proba = model.fit_drawn(lambda rows: self.take(part[rows])[0], *given)
         set_feature_attributes(model, self.X)
-        return _OutOfTest(model, part[drawn], proba)
+        return partial(_out_of_test, model, part[drawn], proba)
 
     _fits: ClassVar[dict[type, Any]] = {
         MultiLabelForest: _fit_forest,
@@ -173,67 +174,53 @@ def _predicted(block: Block, encoder: RowEncoder, predict: Predict) -> FloatArra
     return predict(encoder.encode(block.X)[0], block)
 
 
-@dataclass(frozen=True)
-class _Combined:
-    """A function of several predictions."""
-
-    parts: Mapping[str, Predict]
-    function: Callable[[Mapping[str, FloatArray]], FloatArray]
-
-    def __call__(self, X: MatrixLike, block: Block) -> FloatArray:
-        return self.function({name: part(X, block) for name, part in self.parts.items()})
+def _combined(
+    parts: Mapping[str, Predict], function: Any, X: MatrixLike, block: Block
+) -> FloatArray:
+    """Return a function of several predictions."""
+    found: FloatArray = function({name: predict(X, block) for name, predict in parts.items()})
+    return found
 
 
-@dataclass(frozen=True)
-class _ByFold:
-    """Predictions by the model of each row's split."""
-
-    models: Sequence[Any]
-    folds: IntArray  # of all rows
-
-    def __call__(self, X: MatrixLike, block: Block) -> FloatArray:
-        n_labels = block.Y.shape[1]
-        proba: FloatArray = np.empty((len(block.Y), n_labels))
-        folds = self.folds[block.numbers]
-        for fold in np.unique(folds):
-            own = np.flatnonzero(folds == fold)
-            rows = take_rows(X, own)
-            found = label_scores(self.models[fold], rows, "predict_proba", n_labels)
-            proba[own] = np.clip(found, 0, 1)
-        return proba
+def _by_fold(models: list[Any], folds: IntArray, X: MatrixLike, block: Block) -> FloatArray:
+    """Predict by the model of each row's split; `folds` are those of all rows."""
+    n_labels, own_folds = block.Y.shape[1], folds[block.numbers]
+    proba: FloatArray = np.empty((len(block.Y), n_labels))
+    for fold in np.unique(own_folds):
+        own = np.flatnonzero(own_folds == fold)
+        proba[own] = label_scores(models[fold], take_rows(X, own), "predict_proba", n_labels)
+    return np.clip(proba, 0, 1, out=proba)
 
 
-@dataclass(frozen=True)
-class _OutOfBag:
-    """Predictions of a forest by the trees that were not grown on a row."""
+def _out_of_bag(
+    model: MultiLabelForest,
+    drawn: list[IntArray],
+    otherwise: FloatArray,
+    X: MatrixLike,
+    block: Block,
+) -> FloatArray:
+    """Predict by the trees that were not grown on a row."""
+    in_bag: BoolArray = np.column_stack([np.isin(block.numbers, own) for own in drawn])
+    found = model.trees_.out_of_bag(model._encode(X), in_bag)
+    return mean_of_trees(*found, otherwise)
 
-    model: MultiLabelForest
-    drawn: list[IntArray]
-    otherwise: FloatArray
 
-    def __call__(self, X: MatrixLike, block: Block) -> FloatArray:
-        in_bag: BoolArray = np.column_stack([np.isin(block.numbers, own) for own in self.drawn])
-        found = self.model.trees_.out_of_bag(self.model._encode(X), in_bag)
-        return mean_of_trees(*found, self.otherwise)
-
-
-@dataclass(frozen=True)
-class _OutOfTest:
-    """Predictions of a kernel ridge regression, on drawn rows those without their test."""
-
-    model: MultiLabelKernelRidge
-    drawn: IntArray
-    proba: FloatArray
-
-    def __call__(self, X: MatrixLike, block: Block) -> FloatArray:
-        found = self.model.predict_proba(X)
-        at = np.flatnonzero(np.isin(block.numbers, self.drawn))
-        found[at] = self.proba[np.searchsorted(self.drawn, block.numbers[at])]
-        return found
+def _out_of_test(
+    model: MultiLabelKernelRidge,
+    drawn: IntArray,
+    proba: FloatArray,
+    X: MatrixLike,
+    block: Block,
+) -> FloatArray:
+    """Predict by a kernel ridge regression, drawn rows by that without their test."""
+    found = model.predict_proba(X)
+    at = np.flatnonzero(np.isin(block.numbers, drawn))
+    found[at] = proba[np.searchsorted(drawn, block.numbers[at])]
+    return found
 
 
 def _boost(
-    blocks: list[Block], task: tuple[MultiLabelBoosting, RowEncoder], weights: FloatArray
+    task: tuple[MultiLabelBoosting, RowEncoder], weights: FloatArray, *blocks: Block
 ) -> tuple[list[Any], list[Any]]:
     """Return the trees of rows, and the values of their leaves."""
     (model, encoder), rows = task, stack(blocks)
@@ -241,9 +228,9 @@ def _boost(
 
 
 def _grow(
-    blocks: list[Block],
     task: tuple[MultiLabelForest, RowEncoder],
     drawn: tuple[list[Sample], list[IntArray]],
+    *blocks: Block,
 ) -> list[tuple[Any, Any]]:
     """Return the nodes of trees, and the frequencies in their leaves."""
     (forest, encoder), rows, grown = task, stack(blocks), []

@@ -117,11 +117,11 @@ class Rows:
         unit = unit_weight(self.weights[chosen])
         return chosen[without_negligible(self.weights[chosen], unit) > 0], unit
 
-    def choose(self, chosen: IntArray, given: Any = None, *, often: bool = False) -> list[Any]:
+    def choose(self, chosen: IntArray, given: Any = None) -> list[Any]:
         """Return the delayed `Block` of the chosen rows of each block that has any.
 
         `given` has a value, or several, for each of all rows, which blocks get. What is known of
-        rows is sent to workers once if blocks are read `often`.
+        rows is sent to the workers at once: a graph would hold it for each computation anew.
         """
         counts, parts = np.bincount(chosen, minlength=len(self)), []
         if counts.max() > 1:
@@ -133,11 +133,9 @@ class Rows:
             rows = slice(number * self.size, (number + 1) * self.size)
             here = counts[rows] > 0
             if here.any():
-                numbers = rows.start + np.flatnonzero(here)
                 of_rows = self.weights, given
-                found = [None if each is None else each[numbers] for each in of_rows]
-                known = as_task([here, numbers, *found])
-                (known,) = dask.persist(known) if often else (known,)
+                found = [None if each is None else each[rows][here] for each in of_rows]
+                (known,) = dask.persist(as_task([here, rows.start, *found]))
                 parts.append(delayed(_take)(block, known))
         return parts
 
@@ -266,7 +264,7 @@ def _join(chunks: list[Block], spans: list[tuple[int, int]]) -> Block:
 
 def _take(block: Block, known: list[Any]) -> Block:
     """Return the chosen rows of a block, given by a mask, with what is known of them."""
-    is_chosen, numbers, *others = known
+    is_chosen, start, weights, given = known
     rows = np.flatnonzero(is_chosen)
     X = block.X if is_chosen.all() else take_rows(block.X, rows)
-    return Block(X, block.Y[rows], others[0], numbers, others[1])
+    return Block(X, block.Y[rows], weights, start + rows, given)

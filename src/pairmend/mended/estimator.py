@@ -306,13 +306,7 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
             parts = take_rows(distance_rows, rows), *(part[rows] for part in parts[1:])
         validation = ValidationRows(*parts, find_nearest=find_nearest)
         fitted = self._fit_correction(validation, rows, target, rng)
-        drawn = None if is_frame(base_rows) else background_rows(
-            base_rows, fitted["landmark_indices_"]
-        )  # fmt: skip
-        if drawn is not None:  # scaled, as landmarks are
-            with np.errstate(invalid="ignore"):  # of a feature without any value
-                scaler = StandardScaler().fit(drawn)
-            fitted |= {"_background_rows": scaler.transform(drawn), "_background_scaler": scaler}
+        fitted |= self._background(training, fitted["landmark_indices_"])
         del validation, parts, proba  # before the largest training
         model = chosen.fit_on_all(training)
         if namespace is not None:
@@ -462,6 +456,18 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
             "_fitted_decision": decision,
             "_fitted_parameters": (self.criterion, self.decision, threshold),
         }
+
+    def _background(self, training: BaseRows, landmarks: IntArray) -> dict[str, Any]:
+        """Return the attributes of rows that explanations compare with, none for other forms."""
+        if is_frame(training.X):
+            return {}
+        rows, _ = training.take(np.sort(landmarks))
+        drawn = background_rows(rows, np.arange(len(landmarks)))
+        if drawn is None:
+            return {}
+        with np.errstate(invalid="ignore"):  # of a feature without any value
+            scaler = StandardScaler().fit(drawn)  # scaled, as landmarks are
+        return {"_background_rows": scaler.transform(drawn), "_background_scaler": scaler}
 
     @property
     def _is_movable(self) -> bool:
