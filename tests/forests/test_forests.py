@@ -152,6 +152,11 @@ def test_equals_boosting_of_scikit_learn(data, form):
         ("left", lambda trees: np.minimum(trees.left, 0)),
         ("right", lambda trees: trees.right * 0),
         ("left", lambda trees: np.where(trees.left < 0, trees.left - 10**6, trees.left)),
+        ("right", lambda trees: trees.right + len(trees.right)),
+        ("feature", lambda trees: trees.feature - 1),
+        ("feature", lambda trees: trees.feature + len(trees.used)),
+        ("roots", lambda trees: trees.roots + len(trees.left)),
+        ("used", lambda trees: trees.used + trees.n_features),
     ],
 )
 def test_damaged_trees_are_refused(data, name, change, kind):

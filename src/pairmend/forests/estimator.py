@@ -155,11 +155,17 @@ class Trees:
             raise ValueError(
                 f"X has {X.shape[1]} features, but the trees expect {self.n_features}."
             )
-        inner = np.flatnonzero(self.left >= 0)
+        inner, n_nodes = np.flatnonzero(self.left >= 0), len(self.left)
         children = np.minimum(self.left[inner], self.right[inner])
-        if (children <= inner).any() or -self.left.min() > self.leaf_values.shape[0]:
+        is_damaged = (children <= inner).any() or -self.left.min() > self.leaf_values.shape[0]
+        for indices, size in (
+            (self.roots, n_nodes), (self.left[inner], n_nodes), (self.right[inner], n_nodes),
+            (self.used, self.n_features), (self.feature[inner], len(self.used)),
+        ):  # fmt: skip
+            is_damaged |= bool(((indices < 0) | (indices >= size)).any())
+        if is_damaged:
             raise ValueError(
-                "A tree has nodes that refer to nodes or leaves that it does not have. The model "
+                "A tree refers to nodes, leaves or features that it does not have. The model "
                 "is damaged: fit the classifier again."
             )
 
