@@ -43,7 +43,7 @@ from pairmend import (
     PairwiseClassifier,
     ThresholdedClassifier,
     thresholds,
-)  # fmt: skip
+)
 from pairmend.baselines import MLkNN
 from pairmend.persistence import (
     ModelFileError,
@@ -51,7 +51,7 @@ from pairmend.persistence import (
     load_model,
     save_load,
     save_model,
-)  # fmt: skip
+)
 from public_classifiers import CLASSIFIERS, ONE_DIMENSIONAL, data_for, made, rows
 
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")

@@ -77,9 +77,10 @@ def test_a_study_file(own):
     assert study.criteria["jaccard"].greater_is_better
     assert study.criteria["jaccard"]([[1, 1]], [[1, 0]]) == 0.5
     assert study.criteria["ranking"].needs == "scores"
-    # In Python sets are the same tables.
-    again = Study(definition["sets"], study.algorithms, study.criteria, folds=4)
+    # In Python sets and algorithms are the same tables.
+    again = Study(definition["sets"], definition["algorithms"], study.criteria, folds=4)
     assert again.definition()["sets"] == definition["sets"]
+    assert again.definition()["algorithms"] == definition["algorithms"]
 
 
 @pytest.mark.parametrize("page", ["study.md", "tutorial_study.md"])

@@ -16,24 +16,15 @@ import pandas as pd
 import pytest
 
 import odd_classifiers
+import study_kills
 from in_process import performed_in_process
 from pairmend.study import FailedTasksWarning, Study, load_study, read_study, run_study
-from study_kills import (
-    STUDY,
-    check_equal,
-    environment,
-    kill,
-    n_finished,
-    start,
-    wait_for,
-    workers_of,
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def study_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("study") / "study.toml"
-    path.write_text(STUDY)
+    path.write_text(study_kills.STUDY)
     return path
 
 
@@ -55,27 +46,29 @@ def test_a_study_continues_after_its_main_process_was_killed(
 ):
     dice, out = random.Random(0), tmp_path / "killed"
     for n_tasks in (0, 3):  # before the first result, and between two
-        process = start(study_file, out, jobs=1)
-        wait_for(lambda n_tasks=n_tasks: n_finished(out) >= n_tasks)
+        process = study_kills.start(study_file, out, jobs=1)
+        study_kills.wait_for(lambda n_tasks=n_tasks: study_kills.n_finished(out) >= n_tasks)
         time.sleep(dice.uniform(0, 0.1 if n_tasks else 1))
-        kill(process)
-    assert 3 <= n_finished(out) < load_study(study_file).n_tasks, "not interrupted in the middle"
+        study_kills.kill(process)
+    assert 3 <= study_kills.n_finished(out) < load_study(study_file).n_tasks, (
+        "not interrupted in the middle"
+    )
     run_study(load_study(study_file), out)
-    check_equal(out, whole)
+    study_kills.check_equal(out, whole)
     runs = read_study(out).runs
     assert list(runs.ended != "") == [False] * (len(runs) - 1) + [True]
 
 
 @needs_proc
 def test_the_same_command_continues_after_an_interrupt(study_file, whole, tmp_path, in_process):
-    process = start(study_file, tmp_path / "out", 1, stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: n_finished(tmp_path / "out") > 2)
+    process = study_kills.start(study_file, tmp_path / "out", 1, stderr=subprocess.PIPE, text=True)
+    study_kills.wait_for(lambda: study_kills.n_finished(tmp_path / "out") > 2)
     process.send_signal(signal.SIGINT)
     _, printed = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "the same command continues" in printed
     run_study(load_study(study_file), tmp_path / "out")
-    check_equal(tmp_path / "out", whole)
+    study_kills.check_equal(tmp_path / "out", whole)
 
 
 @needs_proc
@@ -83,11 +76,11 @@ def test_killed_workers_are_replaced(study_file, whole, tmp_path):
     out, killed = tmp_path / "out", []
 
     def kill_worker():
-        killed.append(workers_of(os.getpid())[0])
+        killed.append(study_kills.workers_of(os.getpid())[0])
         os.kill(killed[-1], signal.SIGKILL)
 
     def kill_starting_worker():
-        wait_for(lambda: workers_of(os.getpid()))
+        study_kills.wait_for(lambda: study_kills.workers_of(os.getpid()))
         kill_worker()
 
     def kill_working_worker(step):
@@ -99,7 +92,7 @@ def test_killed_workers_are_replaced(study_file, whole, tmp_path):
     run_study(load_study(study_file), out, progress=kill_working_worker)
     thread.join()
     assert len(killed) == 2
-    check_equal(out, whole)
+    study_kills.check_equal(out, whole)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -170,7 +163,7 @@ def test_scripts_need_no_guard_and_may_define_classifiers(tmp_path):
         "rows = run_study(Study(['simplehc'], {'A': Mine()}, criteria, folds=2))\n"
         "print(rows.value.tolist())\n"
     )
-    command, env = [sys.executable, str(script)], environment()
+    command, env = [sys.executable, str(script)], study_kills.environment()
     ended = subprocess.run(command, env=env, capture_output=True, text=True, timeout=100)
     assert ended.stdout == "[0.5, 0.5]\n", ended.stderr
 

@@ -18,7 +18,7 @@ from pairmend.study import (
     plan_study,
     read_study,
     run_study,
-)  # fmt: skip
+)
 from pairmend.study.execution import folds_of
 
 pytestmark = pytest.mark.usefixtures("in_process")

@@ -22,7 +22,7 @@ from pairmend.study import (
     plan_study,
     read_study,
     run_study,
-)  # fmt: skip
+)
 from pairmend.study.execution import batches_of, perform, seed_of
 from pairmend.study.sources import Rows
 
