@@ -57,7 +57,7 @@ def formats() -> dict[str, Format]:
         "csv": Format(".csv", arff, 0.1),
         "csv-labels": Format(".csv", _reader("load_file", labels=["y"]), 0.05),
         "parquet": Format(".parquet", arff, 0.05, True),
-        "matlab": Format(".mat", _reader("load_file"), 0.05, True),
+        "matlab": Format(".mat", _reader("load_miml"), 0.05, True),
         "xml": Format(
             ".xml", functools.partial(read_label_names, limits=ReadLimits(**LIMITS)), 0.05
         ),

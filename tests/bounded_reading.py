@@ -28,7 +28,10 @@ def _read(answers, paths, memory, limits, arguments) -> None:
     for path in paths:
         started = time.process_time()
         try:
-            datasets.load_file(path, limits=limits, **arguments)
+            if path.suffix == ".mat":
+                datasets.load_miml(path, limits=limits)
+            else:
+                datasets.load_file(path, limits=limits, **arguments)
             outcome = "read"
         except Exception as error:
             outcome = f"{type(error).__name__}: {error}"

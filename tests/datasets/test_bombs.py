@@ -8,7 +8,6 @@ import zlib
 
 import numpy as np
 import pytest
-from scipy.io import savemat
 
 from bounded_reading import read_all_bounded, read_bounded
 from pairmend.cli import main
@@ -135,21 +134,12 @@ def test_matlab(tmp_path, n_bags):
         + (struct.pack("<II", 15, len(element)) + element) * n_bags
     )  # fmt: skip
     limits = {"max_bytes": 32 * MIB, "max_cells": 2**40}
-    outcome, peak, _ = read_bounded(path, memory=512 * MIB, limits=limits, labels=None)
+    outcome, peak, _ = read_bounded(path, memory=512 * MIB, limits=limits)
     assert outcome.startswith("ReadLimitError")
     assert peak < 200 * MIB
     limits = {"max_bytes": 2**40, "max_cells": 2**20}
-    outcome, peak, _ = read_bounded(path, memory=512 * MIB, limits=limits, labels=None)
+    outcome, peak, _ = read_bounded(path, memory=512 * MIB, limits=limits)
     assert outcome.startswith("ReadLimitError")
-
-
-def test_many_bags_are_not_embedded(tmp_path):
-    bags = np.empty((1, 300), dtype=object)
-    bags[0] = [np.ones((1 + i % 2, 1)) for i in range(300)]
-    path = tmp_path / "bags.mat"
-    savemat(path, {"bags": bags, "targets": np.ones((1, 300))})
-    with pytest.raises(ReadLimitError, match="cells"):
-        load_file(path, limits=ReadLimits(max_cells=300 * 200))
 
 
 @pytest.mark.parametrize("entities", ["internal", "external"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from pairmend.datasets import load_file
+from pairmend.datasets import load_file, load_miml
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -79,4 +79,4 @@ def test_matlab(tmp_path, compressed):
     bags = np.empty((1, 3), dtype=object)
     bags[0] = [np.arange(6.0).reshape(3, 2) + i for i in range(3)]
     savemat(path, {"bags": bags, "targets": np.array([[1, -1, 1]])}, do_compression=compressed)
-    check_damaged(path, path.read_bytes(), load_file)
+    check_damaged(path, path.read_bytes(), load_miml)

@@ -151,8 +151,8 @@ def test_labels_by_the_relation_name(tmp_path, relation, name):
     ("relation", "message"),
     [
         ("photos", "nor does the relation name 'photos' have Meka's option '-C n'; name them"),
-        ("'photos: -C 5'", "'-C 5' does not fit 4 attributes"),
-        ("'photos: -C 0'", "'-C 0' does not fit"),
+        ("'photos: -C 5'", "label 'size' must be 0 or 1"),
+        ("'photos: -C 0'", "label 'size' must be 0 or 1"),
         ("'photos: -C 3'", "label 'size' must be 0 or 1"),
     ],
 )

@@ -83,7 +83,7 @@ def _read(options: argparse.Namespace, labels: Any = (), **more: Any) -> MultiLa
 def read_labelled(options: argparse.Namespace) -> MultiLabelData:
     """Read data with labels."""
     categorical, labels = split_names(options.categorical), options.labels or []
-    if {".arff", ".mat"}.intersection(options.data.suffixes) and not (labels or options.tags):
+    if ".arff" in options.data.suffixes and not (labels or options.tags):
         targets = getattr(options, "targets", None)
         data = _read(options, targets, threshold=None if targets is None else 0.0)
     else:

@@ -540,13 +540,11 @@ def load_miml(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Multi
         own, Y = _read_part(path, scope, bags_name, targets_name)
         parts.append(Y)
         bags += own
-    if len({bag.shape[1] for bag in bags}) != 1 or len({part.shape[1] for part in parts}) != 1:
+    if len({each.shape[1] for each in bags}) != 1 or len({each.shape[1] for each in parts}) != 1:
         raise ValueError(f"{path}: expected instances of the same width, and the same labels")
     Y, width = np.concatenate(parts), bags[0].shape[1]
-    names = scope.get("class_name")
-    if names is None:
-        names = list(map(str, range(Y.shape[1])))
-    labels = [n.strip() for n in names if isinstance(n, str) and n.strip()]
+    names = scope.get("class_name", list(map(str, range(Y.shape[1]))))
+    labels = [name.strip() for name in names or () if isinstance(name, str) and name.strip()]
     if len(set(labels)) != Y.shape[1]:
         raise ValueError(
             f"{path}: class_name must name each of the {Y.shape[1]} labels, each by another text; "
@@ -590,13 +588,3 @@ def _read_part(
         )
     contiguous = [np.ascontiguousarray(bag) for bag in bags]
     return contiguous, (targets.T == 1).astype(np.int64, order="C")
-
-
-def read_rows_of_bags(path: Path, limits: ReadLimits) -> MultiLabelData:
-    """Read bags, flattened if all are of one size, else embedded."""
-    data = load_miml(path, limits=limits)
-    if len({bag.shape for bag in data.bags}) == 1:
-        limits.check_cells(path, data.bags[0].size * COLUMN_CELLS)
-        return data.flatten()
-    limits.check_cells(path, len(data.bags) ** 2)  # the distances between the bags
-    return data.embed()

@@ -251,29 +251,12 @@ def find_labels(path: Path, names: Sequence[str], labels: ChosenLabels) -> tuple
     return tuple(labels)
 
 
-def with_labels(
-    data: MultiLabelData,
-    labels: ChosenLabels | None,
-    tags: str | None,
-    limits: ReadLimits,
-    *,
-    separator: str | None = None,
-    **reading: Any,
-) -> MultiLabelData:
-    """Turn features of a file into labels: columns of labels, and one that lists tags."""
-    names = find_labels(data.source[0], data.feature_names, () if labels is None else labels)
-    if tags in names:
-        raise ValueError(f"{data.source[0]}: column {tags!r} cannot be a label and a list of tags")
-    data = _take_labels(data, names, limits, **reading) if names else data
-    return data if tags is None else _take_tags(data, tags, separator, limits)
-
-
-def _take_labels(
+def take_labels(
     data: MultiLabelData,
     names: Sequence[str],
     limits: ReadLimits,
-    *,
     threshold: float | None,
+    *,
     allow_empty: bool,
 ) -> MultiLabelData:
     """Turn features into labels, in addition to the labels of the set.
@@ -326,7 +309,7 @@ def _indicator(
     return numbers
 
 
-def _take_tags(
+def take_tags(
     data: MultiLabelData, column: str, separator: str | None, limits: ReadLimits
 ) -> MultiLabelData:
     """Replace a column of tags by a label for each; rows without tags have no label."""

@@ -12,13 +12,14 @@ from scipy import sparse
 
 from pairmend._utils.files import OPENERS, written
 from pairmend.datasets.arff import read_arff
-from pairmend.datasets.bags import read_rows_of_bags
 from pairmend.datasets.data import (
     ChosenLabels,
     MultiLabelData,
     check_finite,
+    find_labels,
     read_label_names,
-    with_labels,
+    take_labels,
+    take_tags,
     write_label_names,
 )
 from pairmend.datasets.limits import DEFAULT_LIMITS, ReadLimits, memory_checked
@@ -31,7 +32,6 @@ _READERS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     **dict.fromkeys((".xlsx", ".xlsm"), (read_workbook, _OF_SHEETS)),
     ".parquet": (read_parquet, ()),
     ".arff": (read_arff, ("encoding",)),
-    ".mat": (read_rows_of_bags, ()),
 }
 """Readers by suffix, and the options that they take."""
 _MEKA_OPTION = re.compile(r"(?:^|[\s:])-[Cc]\s*+(-?[0-9]++)")
@@ -55,14 +55,13 @@ def load_file(
     sheet: str | None = None,
     limits: ReadLimits = DEFAULT_LIMITS,
 ) -> MultiLabelData:
-    r"""Read a data set from a text, Excel, Parquet, ARFF or MATLAB file.
+    r"""Read a data set from a text, Excel, Parquet or ARFF file.
 
     Parameters
     ----------
     path : path
-        A text file with delimiters (.csv, .tsv, .txt), an Excel workbook (.xlsx), a Parquet, ARFF
-        or MATLAB file (.mat, version 5 to 7.2); text files and ARFF plain or compressed (.gz,
-        .bz2, .xz).
+        A text file with delimiters (.csv, .tsv, .txt), an Excel workbook (.xlsx), a Parquet or
+        ARFF file; text files and ARFF plain or compressed (.gz, .bz2, .xz).
     labels : sequence of str, int or path, default=None
         Columns that are labels: their names, how many of the last columns, or a Mulan XML file
         that names them; ``()`` for none. Cells are 0 and 1, yes and no, true and false, t and f,
@@ -71,8 +70,7 @@ def load_file(
 
         None is for files that state their labels: an ARFF file with an XML file of the same name
         beside it (Mulan), or with the option ``-C n`` in its relation name (Meka: the first n
-        attributes, or the last -n); a MATLAB file of bags, see `load_miml`, whose bags are
-        flattened if they are of one size, else embedded.
+        attributes, or the last -n).
     tags : str, default=None
         A column that lists the tags of each row. Each tag becomes a label. Empty cells and ``-``,
         ``none`` and the like are rows without tags.
@@ -142,8 +140,8 @@ def load_file(
     if kind not in _READERS:
         raise ValueError(
             f"{path}: cannot read {kind or 'a file without suffix'}; expected .csv, .tsv, .txt or "
-            ".arff (also with .gz, .bz2 or .xz), .xlsx, .parquet or .mat; export the table as one "
-            "of them, or rename the file"
+            ".arff (also with .gz, .bz2 or .xz), .xlsx or .parquet; export the table as one of "
+            "them, or rename the file; load_miml in Python reads bags (.mat)"
         )
     read, allowed = _READERS[kind]
     options: dict[str, Any] = {
@@ -156,17 +154,13 @@ def load_file(
     if header_row is not None and header_row < 0:
         raise ValueError(f"header_row must be at least 0, got {header_row}")
     is_stated = labels is None and tags is None
-    if not is_stated and kind == ".mat":
-        raise ValueError(f"{path}: a .mat file names its labels; leave out labels and tags")
-    if is_stated and kind not in (".arff", ".mat"):
+    if is_stated and kind != ".arff":
         raise ValueError(
             f"{path}: no labels are given; name their columns: --labels NAME NAME, in Python "
             "labels=[...] (() for none), or the column that lists the tags of each row: --tags "
             "NAME, in Python tags=..."
         )
     with memory_checked(path):
-        if kind == ".mat":
-            return read_rows_of_bags(path, limits)
         if kind == ".arff":
             data, relation = read_arff(path, limits, **options)
             if is_stated:
@@ -181,8 +175,12 @@ def load_file(
             data = read(path, limits, **options)
         check_finite(data)
         data = replace(data, source=tuple(source))
-        reading = {"threshold": threshold, "allow_empty": kind != ".arff"}
-        return with_labels(data, labels, tags, limits, separator=separator, **reading)
+        names = find_labels(path, data.feature_names, () if labels is None else labels)
+        if tags in names:
+            raise ValueError(f"{path}: column {tags!r} cannot be a label and a list of tags")
+        if names:
+            data = take_labels(data, names, limits, threshold, allow_empty=kind != ".arff")
+        return data if tags is None else take_tags(data, tags, separator, limits)
 
 
 def _own_labels(names: Sequence[str], relation: str, path: Path) -> tuple[ChosenLabels | Path, str]:
@@ -199,11 +197,8 @@ def _own_labels(names: Sequence[str], relation: str, path: Path) -> tuple[Chosen
             "labels=..., --labels NAME NAME"
         )
     option = options[-1]  # the title may contain such a text, too
-    n_labels = int(option[1][:20])
-    if not 0 < abs(n_labels) <= len(names):
-        raise ValueError(f"{path}: '-C {n_labels}' does not fit {len(names)} attributes")
-    own = names[:n_labels] if n_labels > 0 else names[n_labels:]
-    return own, relation[: option.start()].strip(" :")
+    n_labels, title = int(option[1][:20]), relation[: option.start()].strip(" :")
+    return names[:n_labels] if n_labels > 0 else names[n_labels:], title
 
 
 def _kind_of(path: Path) -> str:
@@ -267,10 +262,6 @@ def _save_arff(data: MultiLabelData, path: Path, relation: str, *, labels_first:
     labels = [(name, ("0", "1")) for name in data.label_names]
     columns: list[tuple[str, tuple[str, ...] | None]]
     columns = [*labels, *features] if labels_first else [*features, *labels]
-    if nul := [
-        name for name, values in columns for text in (name, *(values or ())) if "\0" in text
-    ]:
-        raise ValueError(f"{nul[0]!r}: a name or value holds the character NUL")
     matrices = (data.Y, data.X) if labels_first else (data.X, data.Y)
     cells: Any
     if is_sparse := sparse.issparse(data.X):
@@ -311,6 +302,8 @@ def _cell(column: tuple[str, tuple[str, ...] | None], value: Any) -> str:
 
 def _quote(text: str) -> str:
     """Add quotes and escapes where they are needed."""
+    if "\0" in text:
+        raise ValueError(f"{text!r}: a name or value holds the character NUL")
     return text if text and not _NEEDS_QUOTES.search(text) else f"'{text.translate(_ESCAPED)}'"
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from functools import partial
+from importlib import import_module
 from itertools import chain, dropwhile, islice
 from math import nan
 from pathlib import Path
@@ -85,6 +86,15 @@ def read_text_file(
     return _read_table(path, limits, rows(), n_rows=n_rows, header_row=header_row, **reading)
 
 
+def _required(module: str, extra: str) -> Any:
+    """Import a module, or raise an ImportError with the command that installs it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        needed = f"this file needs {module}: pip install 'pairmend[{extra}]'"
+        raise ImportError(needed, name=module) from error
+
+
 def _find_delimiter(path: Path, header: str) -> str:
     """Return the delimiter that the first line has, the comma if it has none."""
     found = [sign for sign in _DELIMITERS if len(next(csv.reader([header], delimiter=sign))) > 1]
@@ -105,14 +115,9 @@ def read_workbook(
     **reading: Any,
 ) -> MultiLabelData:
     """Read the columns of a sheet; cells have the texts of a text file."""
+    calamine = _required("python_calamine", "data")
     try:
-        import python_calamine
-    except ImportError as error:
-        raise ImportError(
-            "Excel files need python-calamine, which is not installed: pip install 'pairmend[data]'"
-        ) from error
-    try:
-        book = python_calamine.CalamineWorkbook.from_filelike(_checked_copy(path, limits))
+        book = calamine.CalamineWorkbook.from_filelike(_checked_copy(path, limits))
         filled = [n for n in book.sheet_names if book.get_sheet_by_name(n).total_height]
         chosen = sheet or (filled or book.sheet_names)[0]
         if chosen not in book.sheet_names or (sheet is None and len(filled) > 1):
@@ -177,12 +182,7 @@ def read_parquet(
     path: Path, limits: ReadLimits, *, texts: Sequence[str], labels: ChosenLabels
 ) -> MultiLabelData:
     """Read the columns of a Parquet file; nulls are missing."""
-    try:
-        from pyarrow import parquet, types
-    except ImportError as error:
-        raise ImportError(
-            "Parquet files need pyarrow, which is not installed: pip install 'pairmend[parquet]'"
-        ) from error
+    parquet, types = (_required(f"pyarrow.{part}", "parquet") for part in ("parquet", "types"))
     count = CellCount(path, limits)
     try:
         with parquet.ParquetFile(path) as file:
