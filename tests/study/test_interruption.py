@@ -179,7 +179,7 @@ def test_a_task_over_the_time_limit_fails_and_its_worker_is_replaced(odd_set, tm
     shown = []
     with pytest.warns(FailedTasksWarning, match="TimeoutError: the time limit of 2 seconds was"):
         rows = run_study(study, tmp_path, progress=lambda step: shown.append(step.doing))
-    assert any(f"one, fold {n}, hangs has run for 1 s" in shown for n in (1, 2))
+    assert any("hangs has run for " in doing for doing in shown), "a slow task is not shown"
     assert rows.groupby("algorithm").size().to_dict() == {
         "hangs": 4, "predicts": 8, "predicts for ever": 4, "predicts, too": 8,
     }  # fmt: skip
