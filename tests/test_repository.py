@@ -1,6 +1,5 @@
 """Files that must agree with each other: versions, pins, workflows, extras."""
 
-import importlib.util
 import re
 import subprocess
 import tomllib
@@ -32,22 +31,6 @@ def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_a_release_needs_its_version_and_a_dated_changelog(tmp_path):
-    spec = importlib.util.spec_from_file_location("release", ROOT / ".ci" / "check_release.py")
-    release = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(release)
-    package = tmp_path / "src" / "pairmend"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text('__version__ = "0.2.0"\n', encoding="utf-8")
-    (tmp_path / "CHANGELOG.md").write_text("## 0.2.0 (2027-01-31)\n", encoding="utf-8")
-    assert release.problems("v0.2.0", tmp_path) == []
-    assert release.problems("0.2.0", tmp_path) == ["the tag must be v0.2.0, got 0.2.0"]
-    assert release.problems("v0.3.0", tmp_path) == [
-        "pairmend has the version 0.2.0, expected 0.3.0",
-        "CHANGELOG.md has no heading '## 0.3.0 (YEAR-MONTH-DAY)'",
-    ]
-
-
 def test_workflows_call_targets_that_exist():
     targets = set(re.findall(r"^([a-z-]+(?: [a-z-]+)*):", read("Makefile"), re.MULTILINE))
     targets = {name for names in targets for name in names.split()}
@@ -58,8 +41,6 @@ def test_workflows_call_targets_that_exist():
         assert {name for names in called for name in names.split()} <= targets, path.name
 
 
-def test_every_extra_has_a_smoke_test_and_those_for_one_machine_are_in_all():
+def test_the_extra_of_everything_has_all_others_but_dask():
     extras = PROJECT["project"]["optional-dependencies"]
-    tested = set(re.findall(r"^def (\w+)\(\):", read("tests/smoke/parts.py"), re.MULTILINE))
-    assert set(extras) | {"core"} <= tested
     assert set(re.findall(r"\w+", extras["all"][0])) == set(extras) - {"all", "dask"} | {"pairmend"}

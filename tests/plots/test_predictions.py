@@ -60,9 +60,8 @@ def test_colours_are_the_probabilities_before_and_after(kind):
 def test_rows_without_the_label_are_crosses(drawn, cut_off):
     clf, X, Y = fitted("mended")
     figure = plots.plot_correction(clf, X, 1, Y=Y, features=[0, 1])
-    crosses, circles = figure.axes[0].collections
-    np.testing.assert_array_equal(circles.get_offsets(), X[NAMES[:2]].to_numpy()[Y[:, 1] == 1])
-    np.testing.assert_array_equal(crosses.get_offsets(), X[NAMES[:2]].to_numpy()[Y[:, 1] == 0])
+    for points, has in zip(figure.axes[0].collections, (0, 1), strict=True):
+        np.testing.assert_array_equal(points.get_offsets(), X[NAMES[:2]][Y[:, 1] == has])
     legend = texts(figure.legends[0].get_texts())
     assert legend == ["prediction changed", "true", "not true"]
     drawn(figure.axes[0])
