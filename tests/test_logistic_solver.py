@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from array_libraries import LIBRARIES, Library, dispatched
 from pairmend import _logistic_solver as logistic_solver
-from pairmend._logistic_solver import fit_logistic
+from pairmend._logistic_solver import LogisticRows, fit_logistic
 
 
 def generated(n_rows=120, n_features=6, density=1.0):
@@ -69,6 +69,20 @@ def test_the_way_to_compute_does_not_matter(container, density, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(logistic_solver, name, value)
             assert_equal(fit_logistic(rows, Y, weights, 1.0, max_iter=1000), expected)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("size", [1.0, 1e6], ids=["single", "double"])
+def test_a_fit_may_start_from_another_and_end_early(container, size):
+    X, Y, weights = generated(n_features=20, density=0.05)
+    rows = LogisticRows(container(X * size), Y, weights)
+    expected = rows.fit(1.0 / size**2)
+    start = LogisticRows(container(X[10:] * size), Y[10:], weights[10:]).fit(10.0 / size**2)
+    near = rows.fit(1.0 / size**2, start=start, tolerance=1e-3)
+    assert np.abs(near.coef - expected.coef).max() * size < 1e-3
+    assert near.n_iter.sum() < expected.n_iter.sum()
+    found = rows.fit(1.0 / size**2, start=near)
+    np.testing.assert_allclose(found.coef * size, expected.coef * size, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", LIBRARIES)

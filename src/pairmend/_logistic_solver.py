@@ -45,6 +45,8 @@ MIN_DENSITY = 0.1
 """Share of cells that are not 0 from which on products with dense rows are faster."""
 BLOCK_CELLS = 2**15
 """Number of cells of a block of rows, and of its values for labels."""
+SPARSE_CELLS = 2**17
+"""The same for sparse rows."""
 VALUES_PER_FEATURE = 4
 """Smallest number of stored values of a block of sparse rows, per feature. The sum over a block has
 a value for each feature and label, however few values the block has."""
@@ -52,6 +54,10 @@ MAX_CELLS = 2**23
 """Largest number of rows times labels that are solved at once with numpy."""
 MAX_COEFFICIENTS = 2**20
 """Largest number of features times labels that are solved at once with numpy."""
+MAX_SPARSE_LABELS = 128
+"""Largest number of labels of sparse rows that are solved at once: sums stay in the cache."""
+LARGEST = 1e4
+"""Largest magnitude of a feature with which steps may be computed in single precision."""
 ARRAYS = 12
 """Number of arrays of rows times labels, or of features times labels, in memory at once."""
 
@@ -169,6 +175,8 @@ class LogisticRows:
         The tolerance is the largest norm of the gradient for 1,000 rows or fewer.
         """
         X, space, n_labels = self.X, self.space, self.Y.shape[1]
+        # The conjugate gradients need no more digits than the tolerance has.
+        is_single = tolerance > TOLERANCE and self._largest() <= LARGEST
         on_device = not isinstance(X, np.ndarray) and not sparse.issparse(X)
         n_at_once = _labels_at_once(X, space.max_bytes // (8 * ARRAYS) if on_device else None)
         first = self._first_values() if start is None else self._in_basis(start)
@@ -176,7 +184,8 @@ class LogisticRows:
         n_iter, converged = np.zeros(n_labels, dtype=np.int64), np.ones(n_labels, dtype=bool)
         for labels in batches(n_labels, n_at_once):
             blocks = [X] if on_device else _blocks(X, labels.stop - labels.start)
-            own = _Labels(blocks, self.Y[:, labels], self.weights, float(C) * self.unit, space)
+            given = self.Y[:, labels], self.weights, float(C) * self.unit, space
+            own = _Labels(blocks, *given, is_single=is_single)
             found = own.solve(first[:, labels], max_iter, tolerance)
             coef[:, labels], intercept[labels], n_iter[labels], converged[labels] = found
         for matrix in reversed(self.basis):
@@ -184,6 +193,11 @@ class LogisticRows:
         of_all = np.zeros((self.n_features, n_labels))
         of_all[self.occupied] = coef
         return LogisticOptimum(of_all, intercept, n_iter, converged)
+
+    def _largest(self) -> float:
+        """Return the largest magnitude of a feature."""
+        cells, xp = self.X.data if sparse.issparse(self.X) else self.X, self.space.xp
+        return max(float(xp.max(cells)), -float(xp.min(cells))) if 0 not in cells.shape else 0.0
 
     def _first_values(self) -> FloatArray:
         """Return coefficients of 0, and the intercepts of the shares of the labels."""
@@ -236,17 +250,19 @@ def _labels_at_once(X: Any, max_values: int | None) -> int:
     n_rows, n_features = X.shape
     by_rows = (max_values or MAX_CELLS) // max(1, n_rows)
     by_features = (max_values or MAX_COEFFICIENTS) // max(1, n_features)
-    return max(1, min(by_rows, by_features))
+    most = MAX_SPARSE_LABELS if sparse.issparse(X) else by_rows
+    return max(1, min(by_rows, by_features, most))
 
 
 def _blocks(rows: Any, n_labels: int, min_rows: int = 1) -> list[Any]:
     """Return rows in blocks which, with their values for labels, stay in a processor's cache."""
     n_rows, n_features = rows.shape
-    width = n_features
+    width, n_cells = n_features, BLOCK_CELLS
     if sparse.issparse(rows):
+        n_cells = SPARSE_CELLS
         width = max(1, rows.nnz // max(1, n_rows))
         min_rows = VALUES_PER_FEATURE * n_features // width
-    n_per_block = max(1, min_rows, BLOCK_CELLS // max(1, width, n_labels))
+    n_per_block = max(1, min_rows, n_cells // max(1, width, n_labels))
     return [rows[part] for part in batches(n_rows, n_per_block)]
 
 
@@ -259,13 +275,25 @@ def _places(blocks: list[Any]) -> list[slice]:
 class _Labels:
     """Losses of labels, their gradients and Hessians; rows come in blocks.
 
-    Vectors of a label have its coefficients and, last, its intercept.
+    Vectors of a label have its coefficients and, last, its intercept. Newton steps may be computed
+    in single precision.
     """
 
+    is_single = False
+
     def __init__(
-        self, blocks: list[Any], Y: BoolArray, weights: FloatArray, C: float, namespace: Namespace
+        self,
+        blocks: list[Any],
+        Y: BoolArray,
+        weights: FloatArray,
+        C: float,
+        namespace: Namespace,
+        *,
+        is_single: bool = False,
     ):
         self.blocks, self.namespace = blocks, namespace
+        self.is_single = is_single
+        self.step_blocks = [self._for_steps(block) for block in blocks]
         places = _places(blocks)
         self.Y = [namespace.asarray(Y[rows]) for rows in places]
         self.weights = [namespace.asarray(weights[rows])[:, None] for rows in places]
@@ -328,6 +356,14 @@ class _Labels:
         W[:, active] = space.numpy(V)
         return W[:-1], W[-1], n_iter, converged
 
+    def _for_steps(self, values: Any) -> Any:
+        """Return an array or a sparse matrix in the precision of steps."""
+        if not self.is_single:
+            return values
+        if isinstance(values, np.ndarray) or sparse.issparse(values):
+            return values.astype(np.float32)
+        return self.namespace.xp.astype(values, self.namespace.xp.float32)
+
     def _columns(self, arrays: list[Array], columns: IntArray) -> list[Array]:
         """Select columns of arrays."""
         at = self.namespace.asarray(columns)
@@ -373,8 +409,10 @@ class _Labels:
         space, xp = self.namespace, self.namespace.xp
         found = np.zeros(gradient.shape)
         columns = np.arange(gradient.shape[1])
-        inverse = 1 / (self._diagonal(curvature) + TINY)
-        step, residual = 0.0 * gradient, -gradient
+        inverse = self._for_steps(1 / (self._diagonal(curvature) + TINY))
+        curvature = [self._for_steps(own) for own in curvature]
+        residual = self._for_steps(-gradient)
+        step = 0.0 * residual
         conditioned = residual * inverse
         direction = conditioned
         error = space.numpy(xp.sum(residual * conditioned, axis=0))
@@ -383,7 +421,7 @@ class _Labels:
             product = self._hessian_product(direction, curvature)
             along = space.numpy(xp.sum(direction * product, axis=0))
             live = (error > limit) & (along > 0)
-            length = space.asarray(np.where(live, error / np.where(live, along, 1), 0))
+            length = self._factors(np.where(live, error / np.where(live, along, 1), 0))
             step = step + length * direction
             residual = residual - length * product
             conditioned = residual * inverse
@@ -391,7 +429,7 @@ class _Labels:
             live &= new_error > limit
             if not live.any():
                 break
-            ratio = space.asarray(np.where(live, new_error / np.where(live, error, 1), 0))
+            ratio = self._factors(np.where(live, new_error / np.where(live, error, 1), 0))
             direction, error = conditioned + ratio * direction, new_error
             if 2 * np.count_nonzero(live) <= len(live):
                 found[:, columns] = space.numpy(step)
@@ -403,10 +441,14 @@ class _Labels:
         found[:, columns] = space.numpy(step)
         return space.asarray(found)
 
+    def _factors(self, values: FloatArray) -> Array:
+        """Return a factor for each label in the precision of steps."""
+        return self._for_steps(self.namespace.asarray(values))
+
     def _hessian_product(self, vectors: Array, curvature: list[Array]) -> Array:
         """Return the products of the Hessians of labels with a vector each."""
-        product = self.penalty * vectors
-        for block, own in zip(self.blocks, curvature, strict=True):
+        product = self._for_steps(self.penalty) * vectors
+        for block, own in zip(self.step_blocks, curvature, strict=True):
             values = (block @ vectors[:-1, :] + vectors[-1:, :]) * own
             product = product + self._transposed_product(block, values)
         return product

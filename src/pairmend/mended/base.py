@@ -46,9 +46,9 @@ INVERSE_PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 """Grid of the C of the logistic regression."""
 FIRST = INVERSE_PENALTIES.index(1.0)
 """Where the search in this grid begins."""
-FOLD_TOLERANCE = 1e-4
+FOLD_TOLERANCE = 1e-5
 """Tolerance of the solver in out-of-fold fits of the default; the errors of probabilities are of
-the order of 1e-7."""
+the order of 1e-8."""
 MIN_TRIAL_ROWS = 500
 """Number of test rows from which on no further split is used to compare values of C."""
 MAX_PENALTY_ROWS = 20_000

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._utils.arrays import take_rows
+from pairmend._utils.arrays import EncodedFrame, take_rows
 from pairmend._utils.computing import lazy, row_chunks
 from pairmend._utils.progress import report
 from pairmend._utils.training import Target
@@ -50,6 +50,10 @@ N_SEARCH_ROWS = 1000
 sample weights, heavier rows are more likely to be drawn."""
 N_STACKING_ROWS = 2500
 """Largest number of rows on which stacking weights are fitted and decisions are chosen."""
+MAX_SEARCH_LABELS = 250
+"""Largest number of labels by which corrections are scored."""
+ARRAYS = 64
+"""Number of arrays of rows times labels for which memory is kept free."""
 MAX_PAIRS = 2_500_000
 """Number of pairs of a scored row and a landmark above which fewer rows are scored, at least half
 of N_SEARCH_ROWS."""
@@ -281,22 +285,29 @@ def fit_corrector(
     searched = replace(drawn.take(places), shares=search_weights)
     y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
     given = at.X, at.proba, y, landmark_weights
-    scalings = fit_scalings(owner.scaling, owner.transformer, *given)
+    transformer = None if isinstance(at.X, EncodedFrame) else owner.transformer
+    scalings = fit_scalings(owner.scaling, transformer, *given)
     others = np.setdiff1d(np.arange(len(validation)), landmarks)
     tables = validation.sums(others, scalings, COMPARED_REFERENCES)
     neighbourhoods = {}
     for scaling in scalings:
-        table = at.summands(COMPARED_REFERENCES) + tables[scaling.name]
+        table = tables.pop(scaling.name)
+        table += at.summands(COMPARED_REFERENCES)
         own = own_landmarks(drawn, rows, landmarks, scaling)
         neighbourhoods[scaling.name] = Neighbourhoods(scaling, COMPARED_REFERENCES, table, own)
     total = GlobalSums.of(table.sum(axis=0, keepdims=True), COMPARED_REFERENCES)
+    n_labels, labels = validation.Y.shape[1], None
+    if n_labels > MAX_SEARCH_LABELS:
+        labels = np.sort(rng.permutation(n_labels)[:MAX_SEARCH_LABELS])
     search = []
     for reference in COMPARED_REFERENCES:
-        loss = searched.brier_score(correct_globally(searched, total, reference))
+        everywhere = correct_globally(searched, total, reference)
+        scored = replace(searched, proba=everywhere).of_labels(labels)
+        loss = scored.brier_score(scored.proba)
         search.append(Correction("global", 0.0, 0.0, reference, loss))
     for neighbourhood in neighbourhoods.values():
         distance = median_squared_distance(neighbourhood.scaling.landmarks, rng, landmark_weights)
-        drawn_here = replace(neighbourhood, own=neighbourhood.own[places])
+        drawn_here = replace(neighbourhood, own=neighbourhood.own[places]).of_labels(labels)
         search += search_locally(owner, drawn_here, searched, distance)
     by_label, stacked = _stack_corrections(at, neighbourhoods, total, search, drawn)
     label_sets, sets = LabelSets.from_indicators(validation.Y, validation.weights)
@@ -326,9 +337,14 @@ def fit_corrector(
 
 def correct_globally(rows: ValidationRows, total: GlobalSums, reference: str) -> FloatArray:
     """Correct the probabilities of rows by the global confusion matrix of all other rows."""
-    p_decide, others = rows.p_decide(reference), total.sums[reference] - rows.summands([reference])
-    p_true_if_decided, p_true_if_not = p_true_given_decision(global_confusion(others))
-    return p_decide * p_true_if_decided + (1 - p_decide) * p_true_if_not
+    corrected = np.empty(rows.Y.shape)
+    for chunk in row_chunks(len(rows), ARRAYS * rows.Y.shape[1]):
+        here = rows.take(chunk)
+        others = total.sums[reference] - here.summands([reference])
+        p_true_if_decided, p_true_if_not = p_true_given_decision(global_confusion(others))
+        p_decide = here.p_decide(reference)
+        corrected[chunk] = p_decide * p_true_if_decided + (1 - p_decide) * p_true_if_not
+    return corrected
 
 
 def search_locally(

@@ -72,6 +72,12 @@ class ValidationRows:
         X, shares = take_rows(self.X, rows), None if self.shares is None else self.shares[rows]
         return ValidationRows(X, *parts, shares=shares, find_nearest=self.find_nearest)
 
+    def of_labels(self, labels: IntArray | None) -> "ValidationRows":
+        """Select labels; None means all."""
+        if labels is None:
+            return self
+        return replace(self, Y=self.Y[:, labels], proba=self.proba[:, labels])
+
     def p_decide(self, reference: str) -> FloatArray:
         """Return the probability that a reference classifier decides for each label."""
         return REFERENCES[reference](self.proba)
@@ -101,7 +107,7 @@ class ValidationRows:
         found = {
             scaling.name: np.zeros((scaling.landmarks.shape[0], n_columns)) for scaling in scalings
         }
-        for chunk in row_chunks(len(rows), 4 * n_columns):
+        for chunk in row_chunks(len(rows), 16 * n_columns):
             part = self.take(rows[chunk])
             summands = part.summands(references)
             for scaling in scalings:
@@ -171,12 +177,24 @@ class Neighbourhoods:
         Confusion sums of the landmarks for these references.
     own : ndarray of int, shape (n_rows,)
         The landmark to which each of the rows was added.
+    labels : ndarray of int or None, default=None
+        Labels that are corrected, those of the table; None means all.
     """
 
     scaling: Scaling
     references: Sequence[str]
     table: FloatArray
     own: IntArray
+    labels: IntArray | None = None
+
+    def of_labels(self, labels: IntArray | None) -> "Neighbourhoods":
+        """Select labels, of the table of all labels; None means all."""
+        if labels is None:
+            return self
+        n_labels = self.table.shape[1] // (2 * len(self.references) + 1)
+        first = n_labels * np.arange(2 * len(self.references) + 1)[:, np.newaxis]
+        columns = np.append((first + labels).ravel(), self.table.shape[1] - 1)
+        return replace(self, table=self.table[:, columns], labels=labels)
 
     def squared_errors(
         self, rows: ValidationRows, betas: Sequence[float], masses: Sequence[float]
@@ -188,7 +206,8 @@ class Neighbourhoods:
         errors = np.empty((len(self.references), len(betas), len(masses), len(rows)))
 
         def keep(chunk: slice, reference: int, beta: int, corrected: FloatArray) -> None:
-            errors[reference, beta, :, chunk] = rows.take(chunk).squared_errors(corrected)
+            here = rows.take(chunk).of_labels(self.labels)
+            errors[reference, beta, :, chunk] = here.squared_errors(corrected)
 
         self._correct(rows, betas, masses, np.float32, keep)
         return errors
@@ -225,7 +244,8 @@ class Neighbourhoods:
         It gets those of each chunk of rows, with the numbers of the reference and of the beta.
         Chunks are computed in several threads if there is enough work.
         """
-        n_labels, n_references = rows.Y.shape[1], len(self.references)
+        n_references = len(self.references)
+        n_labels = self.table.shape[1] // (2 * n_references + 1)
         columns = [columns_of(k, n_references, n_labels) for k in range(n_references)]
         table: FloatArray = self.table.astype(dtype)
         total = self.table.sum(axis=0)
@@ -233,14 +253,15 @@ class Neighbourhoods:
         prior = np.array(masses, dtype=np.float64)[:, np.newaxis, np.newaxis]
 
         def fill(chunk: slice) -> None:
-            here = rows.take(chunk)
+            all_labels = rows.take(chunk)
+            here = all_labels.of_labels(self.labels)
             summands = here.summands(self.references)
             others, given = total - summands, []
             for name, own in zip(self.references, columns, strict=True):
                 p_true = p_true_given_decision(global_confusion(others[:, own]))
                 given.append((here.p_decide(name), own, p_true))
             sums_by_beta = sums_around(
-                self._queries(here, dtype), self.own[chunk], summands.astype(dtype),
+                self._queries(all_labels, dtype), self.own[chunk], summands.astype(dtype),
                 landmarks, table, betas[0], n_doublings=len(betas) - 1,
             )  # fmt: skip
             for b, sums in enumerate(sums_by_beta):
