@@ -174,7 +174,7 @@ def test_summaries_of_columns():
     assert (first.name, first.kind, first.n_distinct, first.n_missing) == ("a", "number", 1, 1)
     assert (second.kind, second.n_distinct, second.n_missing) == ("category", 2, 1)
     assert third.kind == "date"
-    assert pd.DataFrame([first, second, third]).shape == (3, 4)
+    assert pd.DataFrame([first, second, third]).shape == (3, 5)
 
 
 def test_dates_are_instants():

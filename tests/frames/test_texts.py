@@ -6,7 +6,9 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 
 from pairmend import MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
@@ -107,3 +109,54 @@ def test_models_of_texts_are_saved(texts, fitted, tmp_path):
 def test_texts_without_common_words_are_an_error():
     with pytest.raises(ValueError, match="no word occurs in two rows"):
         MendedClassifier().fit(["a b", "c d", "e f"], np.eye(3, dtype=int))
+
+
+class Lengths(TransformerMixin, BaseEstimator):
+    """Stands for an encoder of sentences: texts as dense numbers, by their letters."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        letters = "abdefgiklmnoprstuvwy"
+        return np.array([[text.count(letter) for letter in letters] for text in X], float) / 10
+
+
+def test_parameters_of_texts(texts):
+    rows, _ = texts
+    frame = pd.DataFrame({"text": rows, "size": np.arange(200.0)})
+    few = FrameEncoder(ngram_range=(1, 1), min_df=4, max_words=50, n_components=7).fit(frame)
+    counts = TfidfVectorizer(min_df=4, max_features=50, token_pattern=r"(?u)\w+|[^\w\s]").fit(rows)
+    assert few.columns_[0].n_words == len(counts.vocabulary_) == 50
+    assert few.encode(frame).words.shape == (200, 50)
+    assert few.transform(frame).shape == (200, 7 + 1)
+    with pytest.raises(ValueError, match="min_df and max_words have no effect with a vectorizer"):
+        FrameEncoder(vectorizer=TfidfVectorizer(), min_df=3).fit(frame)
+    with pytest.raises(ValueError, match="The 'n_components' parameter"):
+        FrameEncoder(n_components=0).fit(frame)
+
+
+VECTORIZERS = [
+    TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3)),
+    make_pipeline(HashingVectorizer(n_features=256), TfidfTransformer()),
+    Lengths(),
+]
+
+
+@pytest.mark.parametrize("vectorizer", VECTORIZERS, ids=["letters", "hashes", "sentences"])
+def test_a_vectorizer_takes_the_place_of_the_words(vectorizer, texts):
+    rows, Y = texts
+    encoder = FrameEncoder(vectorizer=vectorizer)
+    found = encoder.fit(rows).encode(rows)
+    expected = sparse.csr_array(clone(vectorizer).fit_transform(rows)).toarray()
+    if expected.shape[1] > 100:
+        assert_allclose(found.words.toarray(), expected)
+    else:
+        lengths = np.linalg.norm(expected, axis=1, keepdims=True)
+        assert_allclose(found.components, expected / lengths)
+    assert encoder.columns_[0].n_words == expected.shape[1]
+    clf = MendedClassifier(transformer=encoder, random_state=0).fit(rows, Y)
+    assert clf.frame_encoder_.columns_ == encoder.columns_
+    assert len(encoder.values_of(0)) == expected.shape[1]
+    assert not hasattr(clf.transformer.vectorizer, "vocabulary_")
+    assert clf.predict_proba(rows[:3]).shape == (3, 3)

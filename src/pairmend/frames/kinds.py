@@ -3,12 +3,14 @@
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
@@ -84,19 +86,23 @@ class ColumnSummary:
         Number of distinct values.
     n_missing : int
         Number of rows without a value.
+    n_words : int
+        Of a text column the number of words and pairs of words, or of other numbers of a
+        vectorizer, that logistic regressions see; else 0.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from pairmend.frames import FrameEncoder
     >>> FrameEncoder().fit(pd.DataFrame({"blue": [0.5, None, 2.0]})).columns_[0]
-    ColumnSummary(name='blue', kind='number', n_distinct=2, n_missing=1)
+    ColumnSummary(name='blue', kind='number', n_distinct=2, n_missing=1, n_words=0)
     """
 
     name: Any
     kind: str
     n_distinct: int
     n_missing: int
+    n_words: int
 
 
 @dataclass(frozen=True)
@@ -217,40 +223,39 @@ class DateReader:
 
 @dataclass(frozen=True)
 class TextReader:
-    """Reads text as TF-IDF of its words and pairs of words, projected to components of length 1.
+    """Reads text as numbers by a vectorizer, by default TF-IDF of its words and pairs of words.
 
-    Words of a single row are left out: they may be names, and no other row has them. `projection`
-    is None if there are no more words than components.
+    Words of a single row are left out: they may be names, and no other row has them. The numbers
+    are projected to components of length 1; `projection` is None if there are not more of them.
     """
 
     vectorizer: Any
     projection: Any
+    n_words: int
     kind: ClassVar[str] = "text"
 
     @classmethod
-    def fit(cls, column: Column, *, projects: bool = True) -> "TextReader":
-        """Find the words and the components of a column."""
-        vectorizer = TfidfVectorizer(
-            sublinear_tf=True, max_features=VOCABULARY, min_df=2, strip_accents="unicode",
-            ngram_range=(1, 2), token_pattern=TOKENS,
-        )  # fmt: skip
+    def fit(cls, column: Column, vectorizer: Any, n_components: int) -> "TextReader":
+        """Find the words and the components of a column; 0 components mean no projection."""
+        vectorizer = clone(vectorizer)
         try:
-            counts = vectorizer.fit_transform([key or "" for key in column.keys])
+            words = sparse.csr_array(vectorizer.fit_transform(texts_of(column)))
         except ValueError as error:
             raise ValueError(
-                f"Column {column.name!r} cannot be read as text: no word occurs in two rows. Leave "
-                "the column out, or encode it as numbers."
+                f"Column {column.name!r} cannot be read as text, for instance because no word "
+                f"occurs in two rows: {error} Leave the column out, or encode it as numbers."
             ) from error
-        n_components = max(min(COMPONENTS, counts.shape[0] - 1), 1)
-        if counts.shape[1] <= n_components or not projects:
-            return cls(vectorizer, None)
-        return cls(vectorizer, TruncatedSVD(n_components, random_state=0).fit(counts))
+        n_words = words.shape[1]
+        n_used = max(min(n_components, words.shape[0] - 1), 1)
+        if n_words <= n_used or not n_components:
+            return cls(vectorizer, None, n_words)
+        return cls(vectorizer, TruncatedSVD(n_used, random_state=0).fit(words), n_words)
 
     @property
     def layout(self) -> list[tuple[int, float]]:
         """The components, which distances do not scale; -2 for those of a projection."""
         if self.projection is None:
-            return [(-1, BETWEEN_UNIT_VECTORS)] * len(self.vectorizer.vocabulary_)
+            return [(-1, BETWEEN_UNIT_VECTORS)] * self.n_words
         return [(-2, BETWEEN_UNIT_VECTORS)] * len(self.projection.components_)
 
     def read(self, column: Column) -> FloatArray:
@@ -258,16 +263,30 @@ class TextReader:
         return self.components(self.words(column))
 
     def words(self, column: Column) -> Any:
-        """Return the TF-IDF of words, CSR."""
+        """Return the numbers of texts, such as the TF-IDF of words, CSR."""
         if column.holds != "strings" and not column.missing.all():
             raise column.unexpected("text")
-        return self.vectorizer.transform([key or "" for key in column.keys])
+        return sparse.csr_array(self.vectorizer.transform(texts_of(column)))
 
     def components(self, words: Any) -> FloatArray:
         """Return the components of rows of words."""
-        if self.projection is None:
-            return np.asarray(words.toarray())
-        return np.asarray(normalize(self.projection.transform(words)))
+        project = words.toarray() if self.projection is None else self.projection.transform(words)
+        return np.asarray(normalize(project))
+
+
+def texts_of(column: Column) -> list[str]:
+    """Return the texts of a column, empty where missing."""
+    return [key or "" for key in column.keys]
+
+
+def word_counter(
+    ngram_range: tuple[int, int] = (1, 2), min_df: float = 2, max_words: int | None = VOCABULARY
+) -> TfidfVectorizer:
+    """Return the vectorizer of texts that is used by default."""
+    return TfidfVectorizer(
+        sublinear_tf=True, max_features=max_words, min_df=min_df, strip_accents="unicode",
+        ngram_range=ngram_range, token_pattern=TOKENS,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -297,37 +316,46 @@ def date_in(text: str, form: str) -> float:
 def summarise_columns(X: Any) -> list[tuple[ColumnSummary, str]]:
     """Return how a FrameEncoder would read each column of a frame, and the text of its warning."""
     columns = (read_column(X, place) for place in range(X.shape[1]))
-    return [choose_reader(column, projects=False)[1:] for column in columns]
+    return [choose_reader(column, n_components=0)[1:] for column in columns]
 
 
 def choose_reader(
-    column: Column, kind: str | None = None, *, projects: bool = True
+    column: Column,
+    kind: str | None = None,
+    vectorizer: Any = None,
+    n_components: int = COMPONENTS,
 ) -> tuple[Any, ColumnSummary, str]:
     """Return reader, summary and the text of a warning for a column; `kind` replaces the choice.
 
-    If it does not project, the reader of a text column is not usable, but found sooner.
+    With 0 components, the reader of a text column has no projection, but is found sooner.
     """
     counts, note = Counter(column.values[~column.missing].tolist()), ""
+    reader: Any
+
+    def read_text() -> TextReader:
+        words = word_counter() if vectorizer is None else vectorizer
+        return TextReader.fit(column, words, n_components)
+
     if kind is None and not counts and len(column.values):
         reader, note = NothingReader("empty"), "it has no values and is left out"
     elif kind is None and column.holds == "strings":
-        reader, note = _reader_of_strings(column, counts, projects)
+        reader, note = _reader_of_strings(column, counts, read_text)
     else:
-        reader = _requested(column, kind or ("date" if column.holds == "dates" else "number"))
+        kind = kind or ("date" if column.holds == "dates" else "number")
+        reader = read_text() if kind == "text" else _requested(column, kind)
     if reader.kind in ("number", "date") and column.holds == "strings":
         counts = Counter({text: n for text, n in counts.items() if not is_missing_text(text)})
-    n_missing = len(column.values) - counts.total()
-    return reader, ColumnSummary(column.name, reader.kind, len(counts), n_missing), note
+    n_missing, n_words = len(column.values) - counts.total(), getattr(reader, "n_words", 0)
+    found = ColumnSummary(column.name, reader.kind, len(counts), n_missing, n_words)
+    return reader, found, note
 
 
 def _requested(column: Column, kind: str) -> Any:
-    """Return the reader of a kind."""
+    """Return the reader of a kind other than text."""
     if kind == "ignored":
         return NothingReader("ignored")
     if kind == "category":
         return CategoryReader.fit(column)
-    if kind == "text":
-        return TextReader.fit(column)
     if kind == "date":
         texts = [key for key in dict.fromkeys(column.keys) if key and not is_missing_text(key)]
         return DateReader.fit(column, *_date_formats(texts)[:1])
@@ -336,7 +364,9 @@ def _requested(column: Column, kind: str) -> Any:
     return reader
 
 
-def _reader_of_strings(column: Column, counts: Counter[str], projects: bool) -> tuple[Any, str]:
+def _reader_of_strings(
+    column: Column, counts: Counter[str], read_text: Callable[[], TextReader]
+) -> tuple[Any, str]:
     """Return the reader of a column of strings, and the text of a warning."""
     if column.is_category:  # never read as numbers, dates or text
         return _reader_of_categories(column, counts)
@@ -353,15 +383,18 @@ def _reader_of_strings(column: Column, counts: Counter[str], projects: bool) -> 
                 f"{first} is taken first; if this is wrong, write the dates as 2024-12-31"
             )
     else:
-        reader, note = _reader_of_words(column, counts, projects)
-        return reader, "; ".join(filter(None, [_others_note(texts, counts), note]))
+        others = _others_note(texts, counts)
+        reader, note = _reader_of_words(column, counts, read_text)
+        return reader, "; ".join(filter(None, [others, note]))
     if n_missing := counts.total() - sum(counts[text] for text in texts):
         missing = _some(text for text in counts if is_missing_text(text))
         notes.append(f"taken as missing {reader.kind}s in {counted(n_missing, 'row')}: {missing}")
     return reader, "; ".join(notes)
 
 
-def _reader_of_words(column: Column, counts: Counter[str], projects: bool) -> tuple[Any, str]:
+def _reader_of_words(
+    column: Column, counts: Counter[str], read_text: Callable[[], TextReader]
+) -> tuple[Any, str]:
     """Return the reader of strings that are neither numbers nor dates, and a warning."""
     n_rows = counts.total()
     n_words = sum(len(text.split()) * count for text, count in counts.items())
@@ -369,7 +402,7 @@ def _reader_of_words(column: Column, counts: Counter[str], projects: bool) -> tu
     if not rarely_repeat or n_words < TEXT_WORDS * n_rows:
         return _reader_of_categories(column, counts)
     try:
-        return TextReader.fit(column, projects=projects), ""
+        return read_text(), ""
     except ValueError:
         return NothingReader("identifier"), (
             "its texts have no word in common, and the column is left out"

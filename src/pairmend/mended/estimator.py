@@ -44,6 +44,7 @@ from pairmend._utils.training import Target, check_target, relative_weights, rou
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.explanation.evidence import background_rows
+from pairmend.frames import FrameEncoder
 from pairmend.kernels.pairs import sum_to_one
 from pairmend.mended.base import BaseRows, base_attributes, base_to_fit
 from pairmend.mended.corrector import Correction, Corrector, fit_corrector
@@ -105,7 +106,8 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
         Largest number of rows that a predicted row is compared with; None means all.
     transformer : transformer, default=None
         Turns rows into numbers for distances. None encodes frames by a
-        :class:`~pairmend.frames.FrameEncoder`.
+        :class:`~pairmend.frames.FrameEncoder`; one with other parameters is used for the default
+        base classifier, too.
     verbose : bool or int, default=False
         Whether to print the progress of ``fit``.
     n_jobs : int, default=None
@@ -411,8 +413,10 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
 
     def _fit_encoder(self, X: MatrixLike, row_weights: FloatArray, base: Any) -> RowEncoder:
         """Return the encoder of rows for the base classifier and for distances."""
-        for_distances = self.transformer is None and self.scaling != "log_odds"
-        return RowEncoder.fit(X, row_weights, base, for_distances, self.scaling == "auto")
+        given = self.transformer if isinstance(self.transformer, FrameEncoder) else None
+        for_distances = self.transformer is given and self.scaling != "log_odds"
+        is_optional = self.scaling == "auto" and given is None
+        return RowEncoder.fit(X, row_weights, base, for_distances, is_optional, given)
 
     def _fit_correction(
         self,

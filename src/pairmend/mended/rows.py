@@ -62,14 +62,21 @@ class RowEncoder:
 
     @classmethod
     def fit(
-        cls, X: MatrixLike, weights: FloatArray, base: Any, for_distances: bool, is_optional: bool
+        cls,
+        X: MatrixLike,
+        weights: FloatArray,
+        base: Any,
+        for_distances: bool,
+        is_optional: bool,
+        given: FrameEncoder | None = None,
     ) -> "RowEncoder":
-        """Fit an encoder on the rows of positive weight, if it is needed.
+        """Fit an encoder on the rows of positive weight, if it is needed or `given`.
 
         If it `is_optional` for distances and the base classifier does not need it, a frame that
         cannot be encoded leads to a warning instead of an error.
         """
-        if not (is_frame(X) or (is_texts(X) and takes_encoded_frames(base))):
+        takes_texts = takes_encoded_frames(base) or given is not None
+        if not (is_frame(X) or (is_texts(X) and takes_texts)):
             for_base = type(base) is ScaledLogisticRegression  # others may not take CSR
             is_needed = for_base or for_distances
             return cls(None, for_base, for_distances, _means(X, weights) if is_needed else None)
@@ -77,7 +84,8 @@ class RowEncoder:
         if not (for_base or for_distances):
             return cls(None, for_base, for_distances)
         try:
-            encoder = FrameEncoder().fit(take_rows(X, np.flatnonzero(weights > 0)))
+            encoder = FrameEncoder() if given is None else clone(given)
+            encoder.fit(take_rows(X, np.flatnonzero(weights > 0)))
         except ValueError as error:
             if for_base or not is_optional:
                 raise
