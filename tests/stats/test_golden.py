@@ -1,7 +1,7 @@
 """Golden values of the published losses.
 
 They come from the paper's printed three digits; the paper computed with full precision, so its own
-numbers differ a little. The other files here check the same numbers against scipy, scikit-posthocs
+numbers differ a little. The other files here check the same numbers against scipy
 and slow references.
 """
 
