@@ -102,10 +102,7 @@ def losses_record(
     rows = _tidy(frame, where)
     names = {key: list(rows[key].unique()) for key in ("set", "algorithm", "criterion")}
     metrics, algorithms = names["criterion"], names["algorithm"]
-    if isinstance(greater_is_better, bool):
-        greater = set(metrics) if greater_is_better else set()
-    else:
-        greater = set(greater_is_better)
+    greater = set(metrics if greater_is_better is True else greater_is_better or ())
     scores = [name for name in metrics if SCORES.search(name) and name not in LOSS_NAMES]
     scores += [str(name) for name in frame.columns if str(name).strip().casefold() == "score"]
     unknown = ", ".join(map(repr, sorted(greater - set(metrics))))
@@ -123,9 +120,6 @@ def losses_record(
             raise ValueError(f"{where}: {message}")
     sets = pd.DataFrame({"set": names["set"], "title": names["set"], "sha256": "", "source": ""})
     sets[["paper_number", *CHARACTERISTICS]] = np.nan
-    described = {
-        name: {"title": name, "greater_is_better": name in greater} for name in names["criterion"]
-    }
     return StudyRecord(
         definition={
             "name": "comparison",
@@ -135,7 +129,7 @@ def losses_record(
             "alpha": 0.05,
             "sets": {name: {} for name in names["set"]},
             "algorithms": {name: {} for name in algorithms},
-            "criteria": described,
+            "criteria": {n: {"title": n, "greater_is_better": n in greater} for n in metrics},
         },
         results=rows,
         tasks=pd.DataFrame(columns=TASK_COLUMNS, dtype=object),
@@ -157,12 +151,10 @@ def _read(path: Path) -> pd.DataFrame:
 
 def _tidy(frame: pd.DataFrame, where: str) -> pd.DataFrame:
     """Return rows of set, repeat, fold, algorithm, criterion and value, all present."""
+    if is_indexed := not isinstance(frame.index, pd.RangeIndex):
+        frame = frame.reset_index()
     meanings = {name: key for key, names in NAMES.items() for name in names}
     named = [meanings.get(str(column).strip().casefold(), "") for column in frame.columns]
-    if not isinstance(frame.index, pd.RangeIndex):
-        is_wide = frame.index.nlevels == 1 and not any(named)
-        frame = (frame.rename_axis("set") if is_wide else frame).reset_index()
-        named = [meanings.get(str(column).strip().casefold(), "") for column in frame.columns]
     doubled = [key for key in NAMES if named.count(key) > 1]
     is_long = set(named) >= {"set", "algorithm", "value"}
     if is_long and doubled:
@@ -174,8 +166,9 @@ def _tidy(frame: pd.DataFrame, where: str) -> pd.DataFrame:
         rows = rows.melt(id_vars="set", var_name="algorithm", value_name="value")
     given = rows["value"].replace(["", "NA", "nan"], np.nan)
     rows["value"] = pd.to_numeric(given, errors="coerce").astype(float)
-    is_unnamed = "set" not in named and pd.to_numeric(rows["set"], errors="coerce").notna().all()
-    wrong_cells = (rows["value"].isna() & given.notna()).any() or is_unnamed
+    has_names = is_indexed or "set" in named
+    has_names |= pd.to_numeric(rows["set"], errors="coerce").isna().any()
+    wrong_cells = (rows["value"].isna() & given.notna()).any() or not has_names
     rows = rows[np.isfinite(rows["value"])]
     for key, default in (("criterion", "loss"), ("repeat", "1"), ("fold", "1")):
         rows = rows.assign(**{key: rows.get(key, default)})
