@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
 
-import references
 from pairmend import (
     AdaptiveNeighbourhood,
     CalibratedLabelRanking,
@@ -64,6 +62,9 @@ def test_votes_add_up_to_the_prediction(small_set, parameters, virtual):
             total = label.base + sum(change.amount for change in label.changes)
             assert total == pytest.approx(label.proba, abs=1e-11)
             assert len(label.changes) == n_others
+            turned = sum((each.before > 0.5) != (each.after > 0.5) for each in label.changes)
+            if any(abs(each.amount) >= 0.01 for each in label.changes):
+                assert f"{turned} of {n_others} pairs changed the vote." in str(explanation)
             if clf.voting == "soft" and clf.weighting is None:
                 others = [other for other in range(4 + virtual) if other != label.label]
                 for change, other in zip(label.changes, others, strict=virtual is False):
@@ -76,40 +77,13 @@ def test_votes_add_up_to_the_prediction(small_set, parameters, virtual):
                     assert change.name == name
 
 
-def masses_by_loops(clf, X, Y, queries, weights=None):
-    """Confusion sums (t, P, 2, 2), with supports of classifiers trained once more."""
-    V, rng = clf.validation_indices_, np.random.RandomState(clf.random_state)
-    rng.randint(np.iinfo(np.int32).max)  # the seed of the base classifiers comes first
-    supports = np.empty((len(V), len(clf.pairs_)))
-    folds = [(clf.train_indices_, np.arange(len(V)))]
-    if isinstance(clf.validation, int):
-        folds = [
-            (V[rest], fold)
-            for rest, fold in KFold(clf.validation, shuffle=True, random_state=rng).split(V)
-        ]
-    for rest, fold in folds:
-        params = {} if weights is None else {"sample_weight": weights[rest]}
-        plain = PairwiseClassifier(BASE).fit(X[rest], Y[rest], **params)
-        supports[fold] = plain.pair_support(X[V[fold]])
-    around = clf.neighbourhood_.weights(queries)
-    return references.confusion(
-        around.toarray() if sparse.issparse(around) else around,
-        Y[V],
-        np.vectorize(references.RRC[clf.reference], otypes=[float])(supports),
-        overlap=clf.overlap,
-        how=clf.balance,
-        row_weights=None if weights is None else weights[V],
-    )
-
-
 @all_settings
 @pytest.mark.parametrize("weighted", [False, True])
-def test_shares_of_similar_rows_and_their_weights_equal_the_loops(small_set, parameters, weighted):
+def test_shares_of_similar_rows_follow_from_the_confusion_matrices(small_set, parameters, weighted):
     X, Y = small_set
     weights = np.random.RandomState(0).randint(0, 3, len(Y)) * 0.7 if weighted else None
     clf = fitted(X, Y, weights, **parameters)
-    expected = masses_by_loops(clf, X, Y, X[:6], weights)
-    around = clf.neighbourhood_.weights(X[:6])
+    confusion, around = clf.confusion(X[:6]), clf.neighbourhood_.weights(X[:6])
     around = around.toarray() if sparse.issparse(around) else around
     around = around * (1 if weights is None else weights[clf.validation_indices_])
     place = {row: k for k, row in enumerate(clf.validation_indices_.tolist())}
@@ -117,24 +91,15 @@ def test_shares_of_similar_rows_and_their_weights_equal_the_loops(small_set, par
         for label in explanation.labels:
             others = [other for other in range(4) if other != label.label]
             for change, other in zip(label.changes, others, strict=True):
-                pair = references.pairs(4).index(tuple(sorted((label.label, other))))
-                masses = expected[z, pair]
-                if label.label > other:
-                    masses = masses[::-1, ::-1]
+                pair = clf.pairs_.tolist().index(sorted((label.label, other)))
+                masses = confusion[z, pair]
+                masses = masses if label.label < other else masses[::-1, ::-1]
                 for share, (true, false) in zip(change.given, masses.T, strict=True):
                     if true + false > 1e-9:
                         assert share == pytest.approx(true / (true + false), abs=1e-7)
-        found = [each.share for each in explanation.similar]
-        assert sum(found) == pytest.approx(1)
+        assert sum(each.share for each in explanation.similar) == pytest.approx(1)
         for each in explanation.similar:
             assert each.share == pytest.approx(around[z, place[each.row]] / around[z].sum())
-
-
-def test_a_row_is_its_own_most_similar_row(small_set):
-    X, Y = small_set
-    clf = fitted(X, Y, validation=5, neighbourhood=GaussianNeighbourhood(1e6))
-    for row, explanation in enumerate(clf.explain(X[:20], n_neighbors=1)):
-        assert [each.row for each in explanation.similar] == [row]
 
 
 def test_sparse_rows_and_lists_give_the_same(small_set):
@@ -172,13 +137,3 @@ def test_the_threshold_around_a_classifier_is_shown(small_set):
     for labels, explanation in zip(predicted, explain(clf, X[:9], labels=range(4)), strict=True):
         assert [label.predicted for label in explanation.labels] == labels.astype(bool).tolist()
         assert {label.threshold for label in explanation.labels} == {0.6}
-
-
-def test_text_names_the_votes_that_changed(small_set):
-    X, Y = small_set
-    clf = fitted(X, Y, neighbourhood=GaussianNeighbourhood(3000.0))
-    for explanation in explained(clf, X[:9]):
-        for label in explanation.labels:
-            turned = sum((each.before > 0.5) != (each.after > 0.5) for each in label.changes)
-            if any(abs(each.amount) >= 0.01 for each in label.changes):
-                assert f"{turned} of 3 pairs changed the vote." in str(explanation)

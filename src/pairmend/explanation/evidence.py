@@ -106,44 +106,134 @@ def background_rows(X: MatrixLike, rows: IntArray) -> Any:
     return chosen
 
 
-def find_evidence(
-    model: Any,
-    proba: Callable[[MatrixLike], FloatArray],
-    X: MatrixLike,
-    encode: Callable[[MatrixLike], MatrixLike],
-    background: Any,
-    names: Sequence[str],
-    n_explained: int,
-) -> Evidence:
-    """Return what a base classifier used of one row; nothing without a background that it needs.
+Rows = Callable[[BoolArray, IntArray], MatrixLike]
+"""Returns rows with those features of a row that a mask (n_rows, n_features) selects, and others
+of background rows (n_rows,)."""
 
-    `proba` returns its probabilities of rows that `encode` returns. `n_explained` is the number of
-    all rows to explain.
+
+@dataclass(frozen=True)
+class Row:
+    """One row to explain.
+
+    Attributes
+    ----------
+    X : array-like of shape (1, n_features)
+        The row.
+    encode : callable
+        Returns rows in the form that the base classifier takes.
+    proba : callable
+        Returns the base classifier's probabilities of such rows.
+    background : array-like of shape (n_background, n_features) or None
+        Background rows in this form, if there are any.
+    names : sequence of str
+        Names of the features.
     """
-    row = encode(X)
-    linear = _linear_evidence(model, row, names) if isinstance(model, PerLabelClassifier) else None
-    if linear is not None:
-        return replace(linear, values=values_of(X, names)[0])
-    if (found := _features(X, row, encode, background, names)) is None:
-        nothing = np.empty(0)
-        return Evidence((), nothing, nothing, nothing, NO_BACKGROUND)
-    features, n_background, rows, about = found
 
-    def log_odds(present: BoolArray, places: IntArray) -> FloatArray:
-        size = 4 * (int(np.prod(getattr(X, "shape", (1,))[1:])) + len(features))
-        chunks = row_chunks(len(present), size)
-        parts = [proba(rows(present[chunk], places[chunk])) for chunk in chunks]
-        clipped = np.clip(np.concatenate(parts), MARGIN, 1 - MARGIN)
-        return np.asarray(np.log(clipped) - np.log1p(-clipped))
+    X: MatrixLike
+    encode: Callable[[MatrixLike], MatrixLike]
+    proba: Callable[[MatrixLike], FloatArray]
+    background: Any
+    names: Sequence[str]
 
-    max_rows = max(MIN_ROWS, min(MAX_ROWS, MAX_ALL // n_explained))
-    amounts, reference, full = shapley_values(log_odds, len(features), n_background, max_rows)
-    return Evidence(features, amounts, reference, full, about, values_of(X, names)[0])
+    def evidence(self, model: Any, n_explained: int) -> Evidence:
+        """Return what a base classifier used; nothing without a background that it needs.
+
+        `n_explained` is the number of all rows to explain.
+        """
+        found = None
+        if isinstance(model, PerLabelClassifier):
+            found = _linear_evidence(model, self.encode(self.X), self.names)
+        if found is None:
+            found = self._shapley_evidence(max(MIN_ROWS, min(MAX_ROWS, MAX_ALL // n_explained)))
+        return replace(found, values=values_of(self.X, self.names)[0])
+
+    def _shapley_evidence(self, max_rows: int) -> Evidence:
+        if (found := self._features()) is None:
+            nothing = np.empty(0)
+            return Evidence((), nothing, nothing, nothing, NO_BACKGROUND)
+        features, n_background, rows, about = found
+        size = 4 * (int(np.prod(getattr(self.X, "shape", (1,))[1:])) + len(features))
+
+        def log_odds(present: BoolArray, places: IntArray) -> FloatArray:
+            chunks = row_chunks(len(present), size)
+            parts = [self.proba(rows(present[chunk], places[chunk])) for chunk in chunks]
+            clipped = np.clip(np.concatenate(parts), MARGIN, 1 - MARGIN)
+            return np.asarray(np.log(clipped) - np.log1p(-clipped))
+
+        amounts, reference, full = shapley_values(log_odds, len(features), n_background, max_rows)
+        return Evidence(features, amounts, reference, full, about)
+
+    def _features(self) -> tuple[list[str], int, Rows, str] | None:
+        """Return names of features, number of background rows, mixed rows, and what these are."""
+        row, names, background = self.encode(self.X), self.names, self.background
+        if is_texts(row) or isinstance(row, EncodedFrame) or is_pandas(row):
+            return self._columns_and_words(row)
+        is_sparse = sparse.issparse(row)
+        if not is_sparse and (background is None or not isinstance(row, np.ndarray)):
+            return None
+        # Of sparse rows, cells that are not 0 are features; left out, they are 0.
+        columns = sparse.csr_array(row).indices if is_sparse else np.arange(row.shape[1])
+        cells, shape = (row.toarray() if is_sparse else row)[:, columns], row.shape
+        others = np.zeros_like(cells) if is_sparse else np.asarray(background)
+        blocks = np.array_split(np.arange(len(columns)), max(1, min(len(columns), MAX_PLAYERS)))
+        owner = np.repeat(np.arange(len(blocks)), [len(block) for block in blocks])
+        found = [" to ".join(dict.fromkeys(names[columns[k]] for k in (b[0], b[-1])))
+                 for b in blocks if len(b)]  # fmt: skip
+
+        def mixed(present: BoolArray, places: IntArray) -> MatrixLike:
+            values = np.where(present[:, owner], cells, others[places])
+            if not is_sparse:
+                return values
+            at, kept = np.nonzero(values)
+            return sparse.csr_array(
+                (values[at, kept], (at, columns[kept])), shape=(len(present), shape[1])
+            )
+
+        return found, len(others), mixed, "a row of zeros" if is_sparse else MEAN
+
+    def _columns_and_words(self, row: MatrixLike) -> tuple[list[str], int, Rows, str] | None:
+        """Return the columns of a frame, and in place of texts their words."""
+        X, names, background = self.X, self.names, self.background
+        is_encoded = isinstance(row, EncodedFrame)
+        texts = _texts(X, row.encoder.columns_ if is_encoded else None)
+        columns = [k for k in range(0 if is_texts(X) else X.shape[1]) if k not in texts]
+        if is_encoded:
+            columns = [k for k in columns if (row.encoder.source_ == k).any()]
+        if columns and background is None:
+            return None
+        phrases = {place: _phrases(text) for place, text in texts.items()}
+        found = [names[k] for k in columns]
+        for place, parts in phrases.items():
+            own = f"{names[place]}: " if is_frame(X) else ""
+            found += [own + (part.strip(",.;:!?") or part) for part in parts]
+
+        def mixed(present: BoolArray, places: IntArray) -> MatrixLike:
+            every = np.zeros(len(present), dtype=np.intp)
+            rows, start = take_rows(X, every), len(columns)
+            for place, parts in phrases.items():
+                kept = present[:, start : start + len(parts)]
+                words = np.array(parts, dtype=object)
+                rows = with_texts(rows, place, [" ".join(words[mask]) for mask in kept])
+                start += len(parts)
+            if is_encoded:
+                rows = self.encode(rows) if phrases else take_rows(row, every)
+                values = rows.values.copy()
+                for k, place in enumerate(columns):
+                    absent, own = ~present[:, k], rows.encoder.source_ == place
+                    values[np.ix_(absent, own)] = background[places[absent]][:, own]
+                return EncodedFrame(values, rows.encoder, rows.words)
+            for k, place in enumerate(columns):
+                others = background.iloc[places, place].set_axis(rows.index)
+                rows.isetitem(place, rows.iloc[:, place].where(present[:, k], others))
+            return rows
+
+        if not columns:
+            return found, 1, mixed, "no text"
+        about = f"{MEAN}, with empty texts" if phrases else MEAN
+        return found, count_rows(background), mixed, about
 
 
-def _linear_evidence(
-    model: PerLabelClassifier, X: MatrixLike, names: Sequence[str]
-) -> Evidence | None:
+def _linear_evidence(model: Any, X: MatrixLike, names: Sequence[str]) -> Evidence | None:
     """Return coefficients times values of one row; None unless the models are logistic."""
     if (parts := logistic_parts(model.models_)) is None:
         return None
@@ -163,11 +253,6 @@ def _linear_evidence(
     reference[model.varying_] = intercept
     full = reference + amounts.sum(axis=0)
     return Evidence(found.tolist(), amounts, reference, full, "the intercept")
-
-
-Rows = Callable[[BoolArray, IntArray], MatrixLike]
-"""Returns rows with those features of a row that a mask (n_rows, n_features) selects, and others
-of background rows (n_rows,)."""
 
 
 def shapley_values(
@@ -211,85 +296,6 @@ def shapley_values(
     forwards, backwards = np.diff(found[0], axis=1), -np.diff(found[1], axis=1)
     gains = np.take_along_axis((forwards + backwards) / 2, rank[..., np.newaxis], axis=1)
     return gains.mean(axis=0), found[0, :, 0].mean(axis=0), found[0, :, -1].mean(axis=0)
-
-
-def _features(
-    X: MatrixLike,
-    row: MatrixLike,
-    encode: Callable[[MatrixLike], MatrixLike],
-    background: Any,
-    names: Sequence[str],
-) -> tuple[list[str], int, Rows, str] | None:
-    """Return names of features, number of background rows, mixed rows, and what they stand for."""
-    if is_texts(row) or isinstance(row, EncodedFrame) or is_pandas(row):
-        return _columns_and_words(X, row, encode, background, names)
-    is_sparse = sparse.issparse(row)
-    if not is_sparse and (background is None or not isinstance(row, np.ndarray)):
-        return None
-    # Of sparse rows those cells are features that are not 0; they are 0 where they are left out.
-    columns = sparse.csr_array(row).indices if is_sparse else np.arange(row.shape[1])
-    cells, shape = (row.toarray() if is_sparse else row)[:, columns], row.shape
-    others = np.zeros_like(cells) if is_sparse else np.asarray(background)
-    blocks = np.array_split(np.arange(len(columns)), max(1, min(len(columns), MAX_PLAYERS)))
-    owner = np.repeat(np.arange(len(blocks)), [len(block) for block in blocks])
-    found = [" to ".join(dict.fromkeys(names[columns[k]] for k in (b[0], b[-1])))
-             for b in blocks if len(b)]  # fmt: skip
-
-    def mixed(present: BoolArray, places: IntArray) -> MatrixLike:
-        values = np.where(present[:, owner], cells, others[places])
-        if not is_sparse:
-            return values
-        at, kept = np.nonzero(values)
-        return sparse.csr_array(
-            (values[at, kept], (at, columns[kept])), shape=(len(present), shape[1])
-        )
-
-    return found, len(others), mixed, "a row of zeros" if is_sparse else MEAN
-
-
-def _columns_and_words(
-    X: MatrixLike,
-    row: MatrixLike,
-    encode: Callable[[MatrixLike], MatrixLike],
-    background: Any,
-    names: Sequence[str],
-) -> tuple[list[str], int, Rows, str] | None:
-    """Return the columns of a frame, and in place of texts their words."""
-    is_encoded = isinstance(row, EncodedFrame)
-    texts = _texts(X, row.encoder.columns_ if is_encoded else None)
-    columns = [k for k in range(0 if is_texts(X) else X.shape[1]) if k not in texts]
-    if is_encoded:
-        columns = [k for k in columns if (row.encoder.source_ == k).any()]
-    if columns and background is None:
-        return None
-    phrases = {place: _phrases(text) for place, text in texts.items()}
-    found = [names[k] for k in columns]
-    for place, parts in phrases.items():
-        own = f"{names[place]}: " if is_frame(X) else ""
-        found += [own + (part.strip(",.;:!?") or part) for part in parts]
-
-    def mixed(present: BoolArray, places: IntArray) -> MatrixLike:
-        rows = take_rows(X, np.zeros(len(present), dtype=np.intp))
-        start = len(columns)
-        for place, parts in phrases.items():
-            kept = present[:, start : start + len(parts)]
-            words = np.array(parts, dtype=object)
-            rows = with_texts(rows, place, [" ".join(words[mask]) for mask in kept])
-            start += len(parts)
-        if is_encoded:
-            rows = encode(rows) if phrases else take_rows(row, np.zeros(len(present), dtype=int))
-            values = rows.values.copy()
-            for k, place in enumerate(columns):
-                absent, own = ~present[:, k], rows.encoder.source_ == place
-                values[np.ix_(absent, own)] = background[places[absent]][:, own]
-            return EncodedFrame(values, rows.encoder, rows.words)
-        for k, place in enumerate(columns):
-            others = background.iloc[places, place].set_axis(rows.index)
-            rows.isetitem(place, rows.iloc[:, place].where(present[:, k], others))
-        return rows
-
-    about = f"{MEAN}, with empty texts" if columns and phrases else MEAN if columns else "no text"
-    return found, count_rows(background) if columns else 1, mixed, about
 
 
 def _texts(X: MatrixLike, kinds: Any) -> dict[int, str]:

@@ -13,7 +13,7 @@ from pairmend._utils.computing import row_chunks
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend.explanation.data import Explanation, LabelSet
-from pairmend.explanation.evidence import Evidence, background_rows, find_evidence
+from pairmend.explanation.evidence import Evidence, Row, background_rows
 from pairmend.explanation.explaining import ExplainMixin, Request, Scores, Term, finite
 from pairmend.explanation.similar import numbered
 from pairmend.explanation.tables import names_of
@@ -137,7 +137,7 @@ class _Explainer:
                 found.append(("correction", name, base, after, amount, given.get(term, ())))
                 rest = rest - amount
         if np.abs(rest).max(initial=0.0) > 1e-12:
-            found.append(("correction", "weights of sum below 1", base, base + rest, rest, ()))
+            found.append(("correction", "weights whose sum is below 1", base, base + rest, rest, ()))
         before, after = corrected.by_label, corrected.proba
         if self.corrector.label_set_weights != {"labels": 1.0}:
             found.append(("label sets", "label sets", before, after, after - before, ()))
@@ -188,4 +188,5 @@ class _Explainer:
         elif training is not None:
             background = background_rows(encode(training), np.arange(count_rows(training)))
         names = names_of(row, self.request.names)
-        return find_evidence(model, classifier._base_proba, row, encode, background, names, n_rows)
+        given = Row(row, encode, classifier._base_proba, background, names)
+        return given.evidence(model, n_rows)
