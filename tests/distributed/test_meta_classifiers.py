@@ -136,6 +136,7 @@ def test_fitted_mended_is_saved_and_predicts_by_blocks(data, tmp_path):
     clf = distributed.fit(clf, in_chunks(X), in_chunks(Y))
     save_model(clf, tmp_path / "model")
     loaded = load_model(tmp_path / "model").estimator
+    assert loaded.explain(X[:1], labels=[0])[0].labels[0].contributions
     np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X))
     scores = distributed.predict_proba(clf, in_chunks(X)).compute()
     np.testing.assert_allclose(scores, clf.predict_proba(X), rtol=0, atol=TOLERANCE)

@@ -91,9 +91,14 @@ class Evidence:
             yield Contribution(f"{len(left)} others", None, float(amounts[left].sum()))
 
 
-def background_rows(X: MatrixLike, rows: IntArray) -> Any:
+def evenly(n_rows: int, n_drawn: int = N_BACKGROUND) -> IntArray:
+    """Return positions that are evenly distributed over rows, at most so many."""
+    return np.linspace(0, n_rows - 1, min(n_rows, n_drawn)).astype(np.intp)
+
+
+def background_rows(X: MatrixLike) -> Any:
     """Return some rows as numbers, without texts, or as a pandas frame; None for all others."""
-    every = np.sort(rows)[np.linspace(0, len(rows) - 1, min(N_BACKGROUND, len(rows))).astype(int)]
+    every = evenly(count_rows(X))
     if is_pandas(X):
         return take_rows(X, every)
     values = X.values if isinstance(X, EncodedFrame) else X
@@ -267,10 +272,10 @@ def shapley_values(
     many, pairs of a random order of features and its reverse are, each with one background row:
     they are exact where at most two features interact.
     """
-    every = np.arange(n_background)
+    every: IntArray = np.arange(n_background)
     at_once = max_rows >> n_features
     if at_once >= min(n_background, FEWEST_BACKGROUND):
-        every = np.linspace(0, n_background - 1, min(at_once, n_background)).astype(np.intp)
+        every = evenly(n_background, at_once)
         sets = (np.arange(2**n_features)[:, np.newaxis] >> np.arange(n_features)) % 2 == 1
         found = value(np.repeat(sets, len(every), axis=0), np.tile(every, len(sets)))
         found = found.reshape(len(sets), len(every), -1).mean(axis=1)
@@ -284,7 +289,7 @@ def shapley_values(
         return amounts, found[0], found[-1]
     n_pairs = max(2, max_rows // (2 * n_features + 2))
     if n_pairs < n_background:
-        every = np.linspace(0, n_background - 1, n_pairs).astype(np.intp)
+        every = evenly(n_background, n_pairs)
     used = np.repeat(every, n_pairs // len(every))
     rng = np.random.RandomState(0)
     rank = np.array([rng.permutation(n_features) for _ in used])

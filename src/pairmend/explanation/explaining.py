@@ -94,9 +94,9 @@ class Scores:
             )
             for place in heaviest[weights[heaviest] > 0].tolist()
         )
-        about = evidence.about if evidence else ""
-        predicted = self._named(self.predicted[row])
-        return Explanation(start + row, labels, len(self.names), predicted, about, similar=similar)
+        about, n_labels = evidence.about if evidence else "", len(self.names)
+        given = start + row, labels, n_labels, self._named(self.predicted[row]), about
+        return Explanation(*given, similar=similar)
 
     def _named(self, indicators: BoolArray) -> tuple[str, ...]:
         return tuple(self.names[label] for label in np.flatnonzero(indicators).tolist())

@@ -466,7 +466,7 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
         if is_frame(training.X):
             return {}
         rows, _ = training.take(np.sort(landmarks))
-        drawn = background_rows(rows, np.arange(len(landmarks)))
+        drawn = background_rows(rows)
         if drawn is None:
             return {}
         with np.errstate(invalid="ignore"):  # of a feature without any value

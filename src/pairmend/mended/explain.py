@@ -137,7 +137,9 @@ class _Explainer:
                 found.append(("correction", name, base, after, amount, given.get(term, ())))
                 rest = rest - amount
         if np.abs(rest).max(initial=0.0) > 1e-12:
-            found.append(("correction", "weights whose sum is below 1", base, base + rest, rest, ()))
+            found.append(
+                ("correction", "weights whose sum is below 1", base, base + rest, rest, ())
+            )
         before, after = corrected.by_label, corrected.proba
         if self.corrector.label_set_weights != {"labels": 1.0}:
             found.append(("label sets", "label sets", before, after, after - before, ()))
@@ -186,7 +188,6 @@ class _Explainer:
         if background is not None:
             background = classifier._background_scaler.inverse_transform(background)
         elif training is not None:
-            background = background_rows(encode(training), np.arange(count_rows(training)))
+            background = background_rows(encode(training))
         names = names_of(row, self.request.names)
-        given = Row(row, encode, classifier._base_proba, background, names)
-        return given.evidence(model, n_rows)
+        return Row(row, encode, classifier._base_proba, background, names).evidence(model, n_rows)
