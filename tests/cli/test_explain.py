@@ -14,7 +14,7 @@ def test_rows_are_explained_as_text(run, photos, model):
     words = ("explain", model, "new.csv", "--row")
     out = run(*words, "4", "2").out
     assert out.index("Row 4: ") < out.index("Row 2: ")
-    out = run("explain", model, "photos.csv", "--row", "4", "--labels", "sand", "sea").out
+    out = run("explain", model, "photos.csv", "--row", "4", "--label", "sand", "sea").out
     assert out.index("\nsand: ") < out.index("\nsea: ")
     assert "1 of 3 labels are not listed." in out
 
@@ -58,7 +58,7 @@ def test_explanations_as_json(run, photos, model):
 def test_a_guaranteed_recall_is_the_threshold_of_explanations(run, photos):
     words = ("fit", "photos.csv", "--ignore", "id", "--labels", "3", "--model", "m.model")
     assert run(*words, "--recall", "0.9").status == 0
-    ran = run("explain", "m.model", "photos.csv", "--row", "3", "--labels", "sea")
+    ran = run("explain", "m.model", "photos.csv", "--row", "3", "--label", "sea")
     assert ran.out.startswith("Row 3")
     assert ", threshold " in ran.out
 
@@ -68,7 +68,7 @@ def test_a_guaranteed_recall_is_the_threshold_of_explanations(run, photos):
     [
         ([], "give --row N, or --html FILE or --json FILE for all rows"),
         (["--row", "0", "99"], "there is no row 99"),
-        (["--row", "0", "--labels", "moon"], "'moon' is no label; expected names among sea"),
+        (["--row", "0", "--label", "moon"], "'moon' is no label; expected names among sea"),
         (["--html", "why.html", "--name", "nowhere"], "nowhere"),
         (["--html", "why.html", "--training", "new.csv"], "training"),
     ],

@@ -178,7 +178,7 @@ def explain(options: argparse.Namespace) -> list[dict[str, Any]]:
         given = argparse.Namespace(**{**vars(options), "data": options.training})
         training, known = inputs.read_rows(given, model, keep)
     explained = model.explain(
-        replace(data, X=data.X[rows], Y=data.Y[rows]), labels=options.labels, training=training
+        replace(data, X=data.X[rows], Y=data.Y[rows]), labels=options.label, training=training
     )
     for place, row in enumerate(rows):
         similar = explained[place].similar

@@ -309,6 +309,13 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         -------
         list of str
             Empty for columns of other kinds.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from pairmend.frames import FrameEncoder
+        >>> FrameEncoder().fit(pd.DataFrame({"place": ["town", "coast", "coast"]})).values_of(0)
+        ['coast', 'town']
         """
         reader = self._readers[place]
         if hasattr(reader, "vectorizer"):

@@ -102,11 +102,12 @@ def _draw_terms(ax: Any, label: LabelExplanation) -> None:
         end = max(start, start + amount)
         text = f"{amount:.2f}" if is_sum else f"{amount:+.2f}"
         ax.annotate(text, (end, place), (4, 0), textcoords="offset points", va="center", fontsize=8)
+    ax.set_xlabel("probability")
     if label.threshold is not None:
         ax.axvline(label.threshold, color=INK, lw=1, ls=(0, (4, 3)))
+        ax.set_xlabel("probability; the line is the threshold")
     drawing.name_rows(ax, [name for name, _, _ in steps])
     ax.set_xlim(0, 1.12)
-    ax.set_xlabel("probability; the line is the threshold")
     state = "predicted" if label.predicted else "not predicted"
     ax.set_title(state + (", changed by the correction" if label.changed else ""))
 
