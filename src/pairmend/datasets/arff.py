@@ -26,6 +26,9 @@ _INDEX = re.compile(r"[0-9]{1,18}")
 _NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?|inf(?:inity)?|nan)", re.I
 )
+_CELLS_OF_KIND: dict[str, list[str] | None] = {
+    "numeric": None, "real": None, "integer": None, "string": [], "date": [],
+}  # fmt: skip
 _SHORT_NUMBER = re.compile(r"0|[1-9][0-9]?")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
@@ -72,22 +75,20 @@ class _Attribute(dict[str, float]):
         self.fast = _Floats(self) if cells is None else self
 
     def __missing__(self, cell: str) -> float:
-        cell, expected = cell.strip(), "a value"
+        cell = cell.strip()
         if cell == "?":
             return nan
-        if self.codes is None:
-            if _NUMBER.fullmatch(cell):
-                return float(cell)
-            expected = "a number"
-        elif cell:
+        if self.codes is None and _NUMBER.fullmatch(cell):
+            return float(cell)
+        if self.codes is not None and cell:
             value = _unquote(cell)
             if self.is_text and value not in self.codes:
                 self.count.add(0, texts=1)
                 self.codes[value] = float(len(self.codes))
             if value in self.codes:
                 return self.codes[value]
-            more = ", ..." if len(self.codes) > 8 else ""
-            expected = f"one of {{{', '.join(map(repr, islice(self.codes, 8)))}{more}}}"
+        nominal = f"one of {[*islice(self.codes or (), 8)]}"
+        expected = "a number" if self.codes is None else "a text" if self.is_text else nominal
         raise ValueError(f"attribute {self.name!r}: expected {expected}, got {cell[:40]!r}")
 
 
@@ -151,24 +152,19 @@ class _Reader:
         if match is None:
             raise ValueError(f"expected '@attribute name type', got {line[:80]!r}")
         name, kind = _unquote(match[1]), match[2].strip()
-        word = kind.split(maxsplit=1)[0].lower()
-        cells: list[str] | None = [] if word in ("string", "date") else None
+        cells = _CELLS_OF_KIND.get(kind.split(maxsplit=1)[0].lower(), [""])
         self.count.add(0, columns=1)
         if name in self.attributes:
             raise ValueError(f"two attributes are named {name!r}")
         if kind.startswith("{"):
             inside, brace, rest = kind[1:].rpartition("}")
-            cells = [cell.strip() for cell in _split(inside, self.count.texts_left)]
+            split = _split(inside, self.count.texts_left) if brace and not rest.strip() else [""]
+            cells = [cell.strip() for cell in split]
             self.count.add(0, texts=len(cells))
-            if not brace or rest.strip() or "" in cells:
-                raise ValueError(
-                    f"values of attribute {name!r}: an empty value, no brace at the end, or more "
-                    f"behind it in {kind[:40]!r}"
-                )
-        elif cells is None and word not in ("numeric", "real", "integer"):
+        if cells and "" in cells:
             raise ValueError(
                 f"attribute {name!r} is of the unknown type {kind[:40]!r}; expected numeric, real, "
-                "integer, string, date or a list of values in braces"
+                "integer, string, date or a list of values in braces, none of them empty"
             )
         self.attributes[name] = _Attribute(name, self.count, cells)
 

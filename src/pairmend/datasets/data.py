@@ -213,10 +213,7 @@ def drop_features(data: MultiLabelData, names: Sequence[str]) -> MultiLabelData:
     dropped = set(places_of(data, names))
     kept = [f for f in range(len(data.feature_names)) if f not in dropped]
     if not kept:
-        raise ValueError(
-            f"{source_name(data)} would be left without any feature; keep or add a column that is "
-            "neither a label nor a list of tags"
-        )
+        raise ValueError(f"{source_name(data)} would be left without any feature; add a column")
     return replace(
         data,
         X=data.X[:, kept],
@@ -299,12 +296,11 @@ def _indicator(
     wrong = np.flatnonzero(np.isnan(numbers))
     if len(wrong):
         cell = found[wrong[0]]
-        text = repr(values[int(cell)]) if values and not np.isnan(cell) else f"{cell:g}"
+        text = "missing" if np.isnan(cell) else repr(values[int(cell)]) if values else f"{cell:g}"
         raise ValueError(
-            f"{source}: label {name!r} must be 0 or 1, but is "
-            f"{'missing' if np.isnan(cell) else text} in row {wrong[0]}. Write 0 and 1, yes and "
-            "no, or x and empty cells; remove such rows or the label; or read a column that lists "
-            f"the tags of each row by --tags {name}, in Python tags={name!r}"
+            f"{source}: label {name!r} must be 0 or 1, but is {text} in row {wrong[0]}. Write 0 "
+            "and 1, yes and no, or x and empty cells; remove such rows or the label; or read a "
+            f"column that lists the tags of each row by --tags {name}, in Python tags={name!r}"
         )
     return numbers
 

@@ -203,10 +203,7 @@ def _own_labels(names: Sequence[str], relation: str, path: Path) -> tuple[Chosen
 
 def _kind_of(path: Path) -> str:
     """Return the suffix of a file in lower case, without that of its compression."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in OPENERS:
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
+    return (path.with_suffix("") if path.suffix.lower() in OPENERS else path).suffix.lower()
 
 
 def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None = None) -> None:
@@ -296,8 +293,7 @@ def _cell(column: tuple[str, tuple[str, ...] | None], value: Any) -> str:
                 f"feature {name!r} holds {value}, which is none of its {len(values)} categories"
             )
         return _quote(values[int(value)])
-    is_whole = float(value).is_integer() and abs(value) < 1e15
-    return str(int(value)) if is_whole else repr(float(value))
+    return repr(float(value)).removesuffix(".0")
 
 
 def _quote(text: str) -> str:

@@ -99,8 +99,7 @@ class ReadLimits:
         if n_bytes > self.max_bytes:
             raise ReadLimitError(
                 f"{path}: more than {self.max_bytes} bytes when unpacked. If you trust the file, "
-                "raise the limit: limits=ReadLimits(max_bytes=...), --max-bytes on the command "
-                "line"
+                "raise the limit: limits=ReadLimits(max_bytes=...), --max-bytes NUMBER"
             )
 
     def check_cells(self, path: Path, n_cells: int) -> None:

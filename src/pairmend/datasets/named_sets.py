@@ -230,12 +230,11 @@ def _read(entry: CatalogueEntry, data_dir: str | Path | None, download: bool) ->
     ]
     if entry.format == "matlab bags":
         return load_miml(paths[0])
-    if entry.format == "meka":
-        return load_file(paths[0])
-    if entry.format == "multitarget":
-        return load_file(paths[0], entry.targets, threshold=0.0)
-    *parts, xml = paths
-    sets = [load_file(part, xml) for part in parts]
+    # Mulan's last file names the labels; Meka's files name them themselves.
+    labels = paths[-1] if entry.format == "mulan" else entry.targets or None
+    threshold = 0.0 if entry.targets else None
+    parts = paths[:-1] if entry.format == "mulan" else paths
+    sets = [load_file(part, labels, threshold=threshold) for part in parts]
     X = sets[0].X if len(sets) == 1 else np.vstack([data.X for data in sets])
     return replace(sets[0], X=X, Y=np.vstack([data.Y for data in sets]), source=tuple(paths))
 
