@@ -167,7 +167,8 @@ def test_wrong_folders_and_files_are_errors(toy, tmp_path, monkeypatch):
     ],
 )
 def test_formats_and_preparations(toy, tmp_path, monkeypatch, facts, text, features):
-    files = toy.files | {"toy set/toy.arff": hashlib.sha256(text).hexdigest()}
+    own = {"toy set/toy.arff": hashlib.sha256(text).hexdigest()}
+    files = own if "format" in facts else {**toy.files, **own}
     entry = replace(toy, files=files, **facts)
     monkeypatch.setattr("pairmend.datasets.named_sets.find_entry", lambda name: entry)
     put(tmp_path / "mine", toy_arff=text)
