@@ -59,11 +59,8 @@ def test_bases_and_parameters(small_set):
     assert RAkEL(LinearSVC(), random_state=0).fit(X, Y).predict(X).shape == Y.shape
     for bad in (
         ClassifierChainEnsemble(n_chains=0),
-        ClassifierChainEnsemble(max_samples=0.0),
         ClassifierChainEnsemble(max_samples=1.1),
-        RAkEL(k=0),
         RAkEL(n_models=0),
-        MLkNN(0),
         MLkNN(s=0),
         LabelPowerset("svm"),
         BinaryRelevance("svm"),

@@ -82,13 +82,6 @@ def test_declared_categories_are_smoothed_even_if_they_never_occur():
     np.testing.assert_allclose(clf.predict_proba(frame[:2])[:, 0], odds / (1 + odds))
 
 
-def test_variance_of_large_values_keeps_its_digits(rng):
-    X, y = 1e6 + rng.rand(30, 2), np.arange(30) % 2
-    clf = RandomSubspaceNB(1, 1.0).fit(X, y)
-    for c in (0, 1):
-        np.testing.assert_allclose(clf.scale_[c], X[y == c].std(axis=0), rtol=1e-9)
-
-
 def test_given_feature_statistics_are_used(rng):
     X, y = rng.rand(60, 6), np.arange(60) % 2
     given = {"feature_statistics": RandomSubspaceNB(random_state=0).feature_statistics(X)}
@@ -116,9 +109,6 @@ def test_size_of_subspaces(subspace, n_features, size):
     [
         ({"subspace": 5}, "subspace=5 features, but X has 2 features"),
         ({"categorical": [2]}, r"categorical=\[2\] does not select columns"),
-        ({"categorical": [True]}, "does not select columns"),
-        ({"categorical": ["a"]}, "does not select columns"),
-        ({"categorical": [1.0]}, "does not select columns"),
         ({"n_subspaces": 0}, "'n_subspaces' parameter of RandomSubspaceNB"),
         ({"subspace": 1.5}, "'subspace' parameter of RandomSubspaceNB"),
     ],

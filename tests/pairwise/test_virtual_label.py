@@ -9,7 +9,6 @@ from pairmend import (
     CalibratedLabelRanking,
     CorrectedPairwiseClassifier,
     GaussianNeighbourhood,
-    GlobalNeighbourhood,
 )
 from pairmend.pairwise import CorrectedBinaryRelevance
 
@@ -36,28 +35,6 @@ def fitted(X, Y, base=BASE, weights=None, **parameters):
     return CorrectedPairwiseClassifier(
         base, calibration_label=True, **{"random_state": 4, **parameters}
     ).fit(X, Y, **fit_params)
-
-
-def test_correction_by_hand():
-    # Every classifier predicts 1/2 everywhere, so the corrected support is the share of the label
-    # among the validation rows of the pair: all rows, for a pair with the virtual label.
-    X, Y = np.zeros((40, 1)), np.array([[1, 0], [0, 1], [0, 1], [0, 0]] * 10)
-    clf = fitted(
-        X, Y, DummyClassifier(strategy="uniform"), neighbourhood=GlobalNeighbourhood(), validation=2
-    )
-    assert clf.pairs_.tolist() == [[0, 1], [0, 2], [1, 2]]
-    np.testing.assert_allclose(clf.pair_corrected(X[:1]), [[1 / 3, 1 / 4, 1 / 2]], atol=1e-12)
-    # Means over two pairs each: 7/24, 7/12 and, for the virtual label, 5/8.
-    scores = [[0.5 + (7 / 24 - 5 / 8) / 2, 0.5 + (7 / 12 - 5 / 8) / 2]]
-    np.testing.assert_allclose(clf.predict_proba(X[:1]), scores, atol=1e-12)
-    # On the virtual label's side every row counts that lacks the label, 30 and 20 of 40.
-    shares = clf.confusion(X[:1])[0].sum(axis=2)
-    np.testing.assert_allclose(shares, [[1 / 4, 1 / 2], [1 / 4, 3 / 4], [1 / 2, 1 / 2]])
-    balanced = clf.set_params(balance="labels").confusion(X[:1])[0].sum(axis=2)
-    np.testing.assert_allclose(balanced, [[1 / 4, 1 / 4], [1 / 4, 1 / 4], [1 / 2, 1 / 2]])
-    np.testing.assert_allclose(
-        clf.set_params(balance="pairs").confusion(X[:1])[0].sum(axis=2), balanced
-    )
 
 
 @pytest.mark.parametrize("validation", [0.6, 3])
