@@ -23,7 +23,7 @@ from pairmend._utils.classifiers import (
     seed_estimator,
     varying_labels,
 )
-from pairmend._utils.computing import lazy
+from pairmend._utils.computing import lazy, row_chunks
 from pairmend._utils.progress import report
 from pairmend._utils.training import Target, take_params, take_present
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
@@ -55,6 +55,8 @@ MAX_PENALTY_ROWS = 20_000
 """Largest number of training rows, and of test rows, of a split on which they are compared."""
 MAX_TRIAL_ROWS = 2000
 """Largest number of rows on which parameters of the kernel ridge regression are compared."""
+ARRAYS = 64
+"""Number of arrays of rows times labels for which memory is kept free."""
 MAX_TRIAL_LABELS = 50
 """Largest number of labels for which they are compared."""
 MIN_GAIN = 0.005
@@ -152,7 +154,11 @@ class BaseRows:
         self, proba: Mapping[str, Any], function: Callable[[Mapping[str, FloatArray]], FloatArray]
     ) -> Any:
         """Return a function of the probabilities of all rows by several classifiers."""
-        return function(proba)
+        n_rows, n_labels = self.target.Y.shape
+        found = np.empty((n_rows, n_labels))
+        for rows in row_chunks(n_rows, ARRAYS * n_labels):
+            found[rows] = function({name: each[rows] for name, each in proba.items()})
+        return found
 
     def fit_once(self, model: Any) -> Any:
         """Fit a forest or a kernel ridge regression once, on all rows; return probabilities.

@@ -291,11 +291,12 @@ def fit_corrector(
     tables = validation.sums(others, scalings, COMPARED_REFERENCES)
     neighbourhoods = {}
     for scaling in scalings:
-        table = tables.pop(scaling.name)
-        table += at.summands(COMPARED_REFERENCES)
+        tables[scaling.name] += at.summands(COMPARED_REFERENCES)
         own = own_landmarks(drawn, rows, landmarks, scaling)
-        neighbourhoods[scaling.name] = Neighbourhoods(scaling, COMPARED_REFERENCES, table, own)
-    total = GlobalSums.of(table.sum(axis=0, keepdims=True), COMPARED_REFERENCES)
+        given_sums = COMPARED_REFERENCES, tables.pop(scaling.name), own
+        neighbourhoods[scaling.name] = Neighbourhoods(scaling, *given_sums)
+    total = GlobalSums.of(given_sums[1].sum(axis=0, keepdims=True), COMPARED_REFERENCES)
+    del given_sums  # tables are large
     n_labels, labels = validation.Y.shape[1], None
     if n_labels > MAX_SEARCH_LABELS:
         labels = np.sort(rng.permutation(n_labels)[:MAX_SEARCH_LABELS])
@@ -305,10 +306,12 @@ def fit_corrector(
         scored = replace(searched, proba=everywhere).of_labels(labels)
         loss = scored.brier_score(scored.proba)
         search.append(Correction("global", 0.0, 0.0, reference, loss))
-    for neighbourhood in neighbourhoods.values():
-        distance = median_squared_distance(neighbourhood.scaling.landmarks, rng, landmark_weights)
-        drawn_here = replace(neighbourhood, own=neighbourhood.own[places]).of_labels(labels)
-        search += search_locally(owner, drawn_here, searched, distance)
+    for name, scaling in zip(neighbourhoods, scalings, strict=True):
+        distance = median_squared_distance(scaling.landmarks, rng, landmark_weights)
+        own = neighbourhoods[name].own[places]
+        search += search_locally(
+            owner, replace(neighbourhoods[name], own=own).of_labels(labels), searched, distance
+        )
     by_label, stacked = _stack_corrections(at, neighbourhoods, total, search, drawn)
     label_sets, sets = LabelSets.from_indicators(validation.Y, validation.weights)
     corrector = Corrector(by_label, label_sets, {"labels": 1.0})
@@ -366,29 +369,32 @@ def search_locally(
 
 def _stack_corrections(
     landmarks: ValidationRows,
-    neighbourhoods: Mapping[str, Neighbourhoods],
+    neighbourhoods: dict[str, Neighbourhoods],
     total: GlobalSums,
     search: Sequence[Correction],
     drawn: ValidationRows,
 ) -> tuple[LabelCorrector, FloatArray]:
-    """Stack the best correction of each scaling; return the probabilities of drawn rows, too."""
+    """Stack the best correction of each scaling; return the probabilities of drawn rows, too.
+
+    Sums that it does not need are removed from the neighbourhoods.
+    """
     best = {
         name: min((each for each in search if each.scaling == name), key=lambda each: each.loss)
         for name in ("global", *neighbourhoods)
     }
     everywhere = correct_globally(drawn, total, best["global"].reference)
     terms = {"uncorrected": drawn.proba, "global": everywhere}
-    for name, neighbourhood in neighbourhoods.items():
+    for name in neighbourhoods:
         chosen = best[name]
-        neighbourhood.scaling.neighbourhood.set_params(beta=chosen.beta)
-        given = drawn, chosen.reference, chosen.beta, chosen.shrinkage
-        terms[name] = neighbourhood.corrected(*given)
+        neighbourhoods[name] = neighbourhoods[name].of_reference(chosen.reference)
+        neighbourhoods[name].scaling.neighbourhood.set_params(beta=chosen.beta)
+        terms[name] = neighbourhoods[name].corrected(drawn, chosen.beta, chosen.shrinkage)
     weights = _stacking_weights(terms, drawn)
     used = [name for name in neighbourhoods if weights[name] > 0]
     by_label = LabelCorrector(
         ValidationRows(None, landmarks.Y, landmarks.proba, landmarks.weights, landmarks.folds),
         {name: neighbourhoods[name].scaling for name in used},
-        {name: neighbourhoods[name].table_of(best[name].reference) for name in used},
+        {name: neighbourhoods[name].table for name in used},
         total,
         best,
         weights,

@@ -212,24 +212,22 @@ class Neighbourhoods:
         self._correct(rows, betas, masses, np.float32, keep)
         return errors
 
-    def corrected(
-        self, rows: ValidationRows, reference: str, beta: float, mass: float
-    ) -> FloatArray:
-        """Correct the probabilities of rows by all other rows."""
+    def corrected(self, rows: ValidationRows, beta: float, mass: float) -> FloatArray:
+        """Correct the probabilities of rows by all other rows, with the only reference."""
         found = np.empty(rows.Y.shape)
 
         def keep(chunk: slice, reference: int, beta: int, corrected: FloatArray) -> None:
             found[chunk] = corrected[0]
 
-        only = replace(self, references=[reference], table=self.table_of(reference))
-        only._correct(rows, [beta], [mass], np.float64, keep)
+        self._correct(rows, [beta], [mass], np.float64, keep)
         return found
 
-    def table_of(self, reference: str) -> FloatArray:
-        """Return the confusion sums of the landmarks for one reference."""
+    def of_reference(self, reference: str) -> "Neighbourhoods":
+        """Select the confusion sums of the landmarks for one reference."""
         n_labels = self.table.shape[1] // (2 * len(self.references) + 1)
         place = self.references.index(reference)
-        return self.table[:, columns_of(place, len(self.references), n_labels)]
+        columns = columns_of(place, len(self.references), n_labels)
+        return replace(self, references=[reference], table=self.table[:, columns])
 
     def _correct(
         self,
@@ -247,7 +245,7 @@ class Neighbourhoods:
         n_references = len(self.references)
         n_labels = self.table.shape[1] // (2 * n_references + 1)
         columns = [columns_of(k, n_references, n_labels) for k in range(n_references)]
-        table: FloatArray = self.table.astype(dtype)
+        table: FloatArray = self.table.astype(dtype, copy=False)
         total = self.table.sum(axis=0)
         landmarks = self.scaling.landmarks.astype(dtype, copy=False)
         prior = np.array(masses, dtype=np.float64)[:, np.newaxis, np.newaxis]
