@@ -158,40 +158,9 @@ class RandomSubspaceNB(ClassifierMixin, FastParams):
         >>> RandomSubspaceNB().feature_statistics(X).categorical.tolist()
         [False, True]
         """
-        return self.read_with_statistics(X, sample_weight)[1]
-
-    def read_with_statistics(
-        self, X: MatrixLike, sample_weight: ArrayLike | None = None
-    ) -> tuple[Any, FeatureStatistics]:
-        """Return rows as numbers, and the statistics of their features.
-
-        Parameters
-        ----------
-        X : {array-like, CSR, DataFrame} of shape (n_samples, n_features)
-            Rows.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights, as in :meth:`feature_statistics`.
-
-        Returns
-        -------
-        numbers : ndarray or CSR of shape (n_samples, n_features)
-            All rows: CSR if few cells are not 0, else dense.
-        feature_statistics : FeatureStatistics
-            As :meth:`feature_statistics` returns them.
-
-        Examples
-        --------
-        >>> numbers, _ = RandomSubspaceNB().read_with_statistics([[0, 1], [1, 0]])
-        >>> numbers.tolist()
-        [[0.0, 1.0], [1.0, 0.0]]
-        """
-        check_params(self, self.get_params(deep=False))
-        declared, encoder = self.declare(X)
-        numbers = by_density(read_numbers(self, X, encoder))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        unit = None if weights is None else unit_weight(weights)
-        found = DistinctValues.of(positive_rows(numbers, weights, unit)[0])
-        return numbers, replace(self.statistics_of_values(found, declared, encoder), unit=unit)
+        statistics = self.read_training_rows(X, weights, None)[3]
+        return statistics if weights is not None else replace(statistics, unit=None)
 
     def statistics_of_values(
         self, found: DistinctValues, declared: BoolArray | None, encoder: FrameEncoder | None
@@ -275,9 +244,14 @@ class RandomSubspaceNB(ClassifierMixin, FastParams):
         ([[0.0], [2.0]], [1.0, 1.0])
         """
         if statistics is None:
-            numbers, statistics = self.read_with_statistics(X, weights)
-        else:
-            numbers = by_density(read_numbers(self, X, statistics.encoder))
+            check_params(self, self.get_params(deep=False))
+            declared, encoder = self.declare(X)
+            numbers = by_density(read_numbers(self, X, encoder))
+            unit = 1.0 if weights is None else unit_weight(weights)
+            rows = positive_rows(numbers, weights, unit)
+            found = self.statistics_of_values(DistinctValues.of(rows[0]), declared, encoder)
+            return *rows, replace(found, unit=unit)
+        numbers = by_density(read_numbers(self, X, statistics.encoder))
         if numbers.shape[1] != len(statistics.categorical):
             raise ValueError(
                 f"feature_statistics has {len(statistics.categorical)} features, but X has "

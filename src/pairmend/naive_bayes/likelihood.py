@@ -286,18 +286,13 @@ class LabelScores:
             return cls(scores.copy(), False, rows)
         return cls(np.exp(relative, order="C"), True, rows)
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.scores.shape[2]
-
     def supports_of_pairs(self, first: IntArray, second: IntArray) -> FloatArray:
         """Return the mean supports (n_pairs, n) for first labels of pairs.
 
         Pairs with the same first label are consecutive.
         """
         starts = np.flatnonzero(np.diff(first, prepend=-1))
-        out = np.empty((len(first), self.n_rows))
+        out = np.empty((len(first), self.scores.shape[2]))
         for low, high in zip(starts, [*starts[1:], len(first)], strict=True):
             others: Any = second[low:high]
             if others[-1] - others[0] == high - low - 1:  # a slice, without a copy

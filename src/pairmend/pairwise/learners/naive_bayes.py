@@ -261,7 +261,7 @@ class SubspaceNBPairLearner(PairLearner):
 
         def fill(tile: LabelScores) -> None:
             start, stop = np.searchsorted(ordered, [tile.rows.start, tile.rows.stop])
-            for part in batches(stop - start, tile.n_rows):
+            for part in batches(stop - start, tile.scores.shape[2]):
                 here = slice(start + part.start, start + part.stop)
                 found = tile.folded_supports_at(label[here], ordered[here] - tile.rows.start)
                 out[by_row[here]] = found
