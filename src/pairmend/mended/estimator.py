@@ -471,7 +471,7 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
             return {}
         with np.errstate(invalid="ignore"):  # of a feature without any value
             scaler = StandardScaler().fit(drawn)  # scaled, as landmarks are
-        return {"_background_rows": scaler.transform(drawn), "_background_scaler": scaler}
+        return {"_background_rows": (scaler.transform(drawn), scaler)}
 
     @property
     def _is_movable(self) -> bool:

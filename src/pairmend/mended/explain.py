@@ -186,7 +186,8 @@ class _Explainer:
             model = model if model.calibrations else next(iter(model.estimators.values()))
         background = getattr(classifier, "_background_rows", None)
         if background is not None:
-            background = classifier._background_scaler.inverse_transform(background)
+            scaled, scaler = background
+            background = scaler.inverse_transform(scaled)
         elif training is not None:
             background = background_rows(encode(training))
         names = names_of(row, self.request.names)
