@@ -216,7 +216,7 @@ def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None 
     path : path
         An ARFF or CSV file; compressed with a further suffix gz, bz2 or xz.
     xml : path, default=None
-        File to write the names of the labels to, for Mulan; None writes a Meka file, labels first.
+        File to write the names of the labels to, for Mulan; None writes a Meka file.
 
     Examples
     --------
@@ -242,10 +242,9 @@ def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None 
         with written(xml) as file:
             write_label_names(file, data.label_names)
             # Before the XML file is renamed: both files or none.
-            _save_arff(data, path, data.name, labels_first=False)
+            _save_arff(data, path, data.name)
     elif kind == ".arff":
-        relation = f"{data.name}: -C {len(data.label_names)}"
-        _save_arff(data, path, relation, labels_first=True)
+        _save_arff(data, path, f"{data.name}: -C -{len(data.label_names)}")
     else:
         raise ValueError(
             f"{path}: expected .arff or .csv, which may be followed by .gz, .bz2 or .xz, and an "
@@ -253,19 +252,16 @@ def save_file(data: MultiLabelData, path: str | Path, *, xml: str | Path | None 
         )
 
 
-def _save_arff(data: MultiLabelData, path: Path, relation: str, *, labels_first: bool) -> None:
+def _save_arff(data: MultiLabelData, path: Path, relation: str) -> None:
     """Write an ARFF file, sparse if the features are."""
-    features = [(name, data.categories.get(f)) for f, name in enumerate(data.feature_names)]
-    labels = [(name, ("0", "1")) for name in data.label_names]
-    columns: list[tuple[str, tuple[str, ...] | None]]
-    columns = [*labels, *features] if labels_first else [*features, *labels]
-    matrices = (data.Y, data.X) if labels_first else (data.X, data.Y)
+    columns = [(name, data.categories.get(f)) for f, name in enumerate(data.feature_names)]
+    columns += [(name, ("0", "1")) for name in data.label_names]
     cells: Any
     if is_sparse := sparse.issparse(data.X):
-        cells = sparse.hstack([sparse.csr_array(m) for m in matrices], format="csr")
+        cells = sparse.hstack([data.X, sparse.csr_array(data.Y)], format="csr")
         cells.sum_duplicates()
     else:
-        cells = np.hstack(matrices)
+        cells = np.hstack([data.X, data.Y])
     with written(path) as file:
         file.write(f"@relation {_quote(relation)}\n\n")
         for name, values in columns:

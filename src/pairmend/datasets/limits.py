@@ -146,7 +146,7 @@ class CellCount:
         """Raise a ReadLimitError if the file has so many cells, and this is too much."""
         self.limits.check_cells(self.path, n_cells)
         if n_cells * BYTES_OF_CELL > self._room:
-            raise _memory_error(self.path, f"; {self._room / 2**30:.2g} GiB are left")
+            raise _memory_error(self.path)
 
     @property
     def texts_left(self) -> int:
@@ -154,9 +154,9 @@ class CellCount:
         return (self.limits.max_cells - self.n_cells) // TEXT_CELLS
 
 
-def _memory_error(path: Path, left: str = "") -> ReadLimitError:
+def _memory_error(path: Path) -> ReadLimitError:
     return ReadLimitError(
-        f"{path}: needs more memory than this process may use{left}. Raise the limit of the "
+        f"{path}: needs more memory than this process may use. Raise the limit of the "
         "process (ulimit -v, or that of the container), or read a part of the file"
     )
 

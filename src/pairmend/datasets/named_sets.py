@@ -329,7 +329,6 @@ def _fetch_file(entry: CatalogueEntry, file: str) -> Path:
             known_hash=f"sha256:{entry.files[file]}",
             fname=Path(file).name,
             path=cache_folder() / entry.folder,
-            downloader=pooch.HTTPDownloader(timeout=_TIMEOUT),
         )
     except ImportError as error:
         needed = f"downloads need pooch: pip install 'pairmend[data]'. {by_hand}"
@@ -387,9 +386,6 @@ def _embedded(data: MultiInstanceData) -> MultiLabelData:
     names = tuple(rows.label_names[label] for label in kept)
     return replace(rows, Y=rows.Y[:, kept], label_names=names)
 
-
-_TIMEOUT = 30.0
-"""Seconds without any byte after which a connection is given up."""
 
 _PREPARATIONS: dict[str, Callable[[Any], MultiLabelData]] = {
     "flags": one_hot,

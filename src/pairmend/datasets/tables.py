@@ -25,9 +25,8 @@ from pairmend.datasets.limits import CellCount, ReadLimitError, ReadLimits, Read
 
 MISSING = frozenset({"", "?", "NA", "NaN", "nan"})
 """Cells that stand for a missing value in every column but those of labels."""
-_CODE = re.compile(r"[+-]?0\d+", re.ASCII)
+_CODE = re.compile(r"\n[+-]?0[0-9]+\n")
 """A whole number with a leading zero, as 00501, is a code."""
-_CODES = re.compile(r"\n[+-]?0[0-9]+\n")
 _SPACES = " \u00a0\u202f"
 _CHUNK_CELLS = 2**17
 _SAMPLE_ROWS = 100
@@ -425,7 +424,7 @@ def _numbers(cells: Sequence[str]) -> FloatArray | None:
     """Return cells as numbers, NaN where missing; None if one is a code or no plain number."""
     present = [cell for cell in cells if cell not in MISSING]
     text = "\n".join([*present, ""])
-    if not text.isascii() or _CODES.search(f"\n{text}"):
+    if not text.isascii() or _CODE.search(f"\n{text}"):
         return None
     numbers = parse_numbers(text.encode())[0]
     if len(numbers) != len(present):
@@ -445,7 +444,7 @@ def _decoded(path: Path, name: str, column: Column, given: _Notation | None) -> 
     """
     codes, values = column
     present = [text for text in values or () if not is_missing_text(text)]
-    if values is None or any(map(_CODE.fullmatch, present)):
+    if values is None or _CODE.search("\n".join(["", *present, ""])):
         return column
     notations = (_PLAIN, *_UNAMBIGUOUS) if given is None else (given,)
     fitting = [each for each in notations if all(map(each.holds, present))]
