@@ -219,11 +219,3 @@ def test_a_saved_stream_goes_on(rows, tmp_path):
     save_model(clf, tmp_path / "model", updates=True)
     loaded = load_model(tmp_path / "model").estimator.partial_fit(X[60:], Y[60:])
     assert_same(loaded, clf.partial_fit(X[60:], Y[60:]), X, atol=0)
-
-
-def test_a_given_split_is_used(small_set):
-    X, Y = small_set
-    split = (np.arange(50), np.arange(79, 55, -1))
-    clf = CorrectedPairwiseClassifier(BASE, validation=split).fit(X, Y)
-    assert clf.train_indices_.tolist() == list(range(50))
-    assert clf.validation_indices_.tolist() == list(range(56, 80))

@@ -140,15 +140,8 @@ def test_classes_and_names_of_a_stream(rng):
 
     Y = pd.DataFrame({"sea": y == "ant", "sky": y == "bee"}).astype(int)
     named = clone(PLAIN).partial_fit(X, Y)
-    before = named.coef_.copy()
-    for bad, message in (
-        (Y[["sky", "sea"]], "has the labels"),
-        (Y[["sea"]], "has the labels"),
-        (y, "earlier call had indicators"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            named.partial_fit(X, bad)
-    np.testing.assert_array_equal(named.coef_, before)
+    with pytest.raises(ValueError, match="earlier call had indicators"):
+        named.partial_fit(X, y)
     assert named.partial_fit(X, Y.to_numpy()).classes_.tolist() == ["sea", "sky"]
 
 

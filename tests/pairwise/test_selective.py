@@ -138,10 +138,6 @@ def test_predictions_vote_where_there_are_no_probabilities(small_set):
     np.testing.assert_array_equal(clf.predict(X), clf.predict_proba(X) > 0.5)
     with pytest.raises(ValueError, match="LinearSVC has no predict_proba"):
         CalibratedLabelRanking(LinearSVC(), voting="votes").fit(X, Y)
-    # One label is its binary problem.
-    counted = QWeightedVoting(SVC()).fit(X, Y[:, :1]).predict_counted(X)
-    np.testing.assert_array_equal(counted.labels[:, 0], SVC().fit(X, Y[:, 0]).predict(X))
-    assert (counted.n_evaluated == 1).all()
 
 
 def winner(support):
