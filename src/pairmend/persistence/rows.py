@@ -1,5 +1,6 @@
 """Rows given as dicts, as a table or as a frame: the input that an estimator was fitted on."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -10,7 +11,6 @@ import numpy as np
 
 from pairmend._utils.arrays import frame_columns, is_frame
 from pairmend.datasets import MultiLabelData
-from pairmend.frames.kinds import plain_number
 
 
 def prepared(rows: Any, names: Sequence[str], kinds: Sequence[str] | None) -> Any:
@@ -112,6 +112,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
+PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 NUMBERS = (bool, int, float, np.integer, np.floating, np.bool_, Decimal)
 BOOLEANS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1", "1.0"), True),
@@ -120,7 +121,9 @@ BOOLEANS = {
 
 
 def _number(value: Any) -> float:
-    return float(value) if isinstance(value, NUMBERS) else plain_number(value)
+    if isinstance(value, NUMBERS) or PLAIN_NUMBER.fullmatch(value.strip()):
+        return float(value)
+    raise ValueError
 
 
 def _date(value: Any) -> Any:
