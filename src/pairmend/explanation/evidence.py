@@ -12,7 +12,8 @@ feature contributions. Knowledge and Information Systems 41, 647-665.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import pairwise
 from math import comb
 from typing import Any
 
@@ -36,7 +37,7 @@ MAX_CELLS = 2**20
 MAX_ROWS = 2**11
 """Rows for which the base classifier is evaluated to explain one row; a little more with hundreds
 of features."""
-MIN_ROWS = 2**8
+MIN_ROWS = 2**9
 """The same if many rows are explained at once."""
 MAX_ALL = 2**16
 """Rows for which it is evaluated to explain many rows at once, unless each needs MIN_ROWS."""
@@ -140,19 +141,11 @@ class Row:
     background: Any
     names: Sequence[str]
 
-    def evidence(self, model: Any, n_explained: int) -> Evidence:
-        """Return what a base classifier used; nothing without a background that it needs.
+    def evidence(self, n_explained: int) -> Evidence:
+        """Return the Shapley values; nothing without a background that they need.
 
         `n_explained` is the number of all rows to explain.
         """
-        found = None
-        if isinstance(model, PerLabelClassifier):
-            found = _linear_evidence(model, self.encode(self.X), self.names)
-        if found is None:
-            found = self._shapley_evidence(max(MIN_ROWS, min(MAX_ROWS, MAX_ALL // n_explained)))
-        return replace(found, values=values_of(self.X, self.names)[0])
-
-    def _shapley_evidence(self, max_rows: int) -> Evidence:
         if (found := self._features()) is None:
             nothing = np.empty(0)
             return Evidence((), nothing, nothing, nothing, NO_BACKGROUND)
@@ -165,6 +158,7 @@ class Row:
             clipped = np.clip(np.concatenate(parts), MARGIN, 1 - MARGIN)
             return np.asarray(np.log(clipped) - np.log1p(-clipped))
 
+        max_rows = max(MIN_ROWS, min(MAX_ROWS, MAX_ALL // n_explained))
         amounts, reference, full = shapley_values(log_odds, len(features), n_background, max_rows)
         return Evidence(features, amounts, reference, full, about)
 
@@ -238,9 +232,12 @@ class Row:
         return found, count_rows(background), mixed, about
 
 
-def _linear_evidence(model: Any, X: MatrixLike, names: Sequence[str]) -> Evidence | None:
-    """Return coefficients times values of one row; None unless the models are logistic."""
-    if (parts := logistic_parts(model.models_)) is None:
+def linear_evidence(model: Any, X: MatrixLike, names: Sequence[str]) -> list[Evidence] | None:
+    """Return coefficients times values of rows; None unless the models of labels are logistic."""
+    if (
+        not isinstance(model, PerLabelClassifier)
+        or (parts := logistic_parts(model.models_)) is None
+    ):
         return None
     transformers, coef, intercept = parts
     known: list[str] | None = list(names)
@@ -249,15 +246,18 @@ def _linear_evidence(model: Any, X: MatrixLike, names: Sequence[str]) -> Evidenc
         X = transformer.transform(X)
     if known is None or len(known) != X.shape[1]:
         known = names_of(np.empty((0, X.shape[1])))
-    row = sparse.csr_array(X)
-    # Columns of one name, as those of a date, are one feature.
-    found, owner = np.unique([known[k] for k in row.indices], return_inverse=True)
-    amounts = np.zeros((len(found), len(model.share_)))
-    np.add.at(amounts, np.ix_(owner, model.varying_), (coef[:, row.indices] * row.data).T)
     reference = np.log(model.share_) - np.log1p(-model.share_)
     reference[model.varying_] = intercept
-    full = reference + amounts.sum(axis=0)
-    return Evidence(found.tolist(), amounts, reference, full, "the intercept")
+    rows, explained = sparse.csr_array(X), []
+    for start, stop in pairwise(rows.indptr.tolist()):
+        columns, values = rows.indices[start:stop], rows.data[start:stop]
+        # Columns of one name, as those of a date, are one feature.
+        found, owner = np.unique([known[k] for k in columns], return_inverse=True)
+        amounts = np.zeros((len(found), len(reference)))
+        np.add.at(amounts, np.ix_(owner, model.varying_), (coef[:, columns] * values).T)
+        full = reference + amounts.sum(axis=0)
+        explained.append(Evidence(found.tolist(), amounts, reference, full, "the intercept"))
+    return explained
 
 
 def shapley_values(

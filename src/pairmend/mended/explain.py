@@ -13,10 +13,10 @@ from pairmend._utils.computing import row_chunks
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend.explanation.data import Explanation, LabelSet
-from pairmend.explanation.evidence import Evidence, Row, background_rows
+from pairmend.explanation.evidence import Evidence, Row, background_rows, linear_evidence
 from pairmend.explanation.explaining import ExplainMixin, Request, Scores, Term, finite
 from pairmend.explanation.similar import numbered
-from pairmend.explanation.tables import names_of
+from pairmend.explanation.tables import names_of, values_of
 from pairmend.kernels.local_sums import confusion_from_sums, shrink
 from pairmend.kernels.pairs import p_true_given_decision, sum_to_one
 from pairmend.mended.corrector import RARE_LABEL_MASS, Corrector
@@ -90,12 +90,11 @@ class _Explainer:
             by_label.landmarks.proba,
             [(name, classifier.base_weights_[name], part) for name, part in parts.items()],
         )
+        evidence: list[Any] = [None] * len(base)
+        if self.request.n_contributions:
+            evidence = self._evidence(rows, base_rows, training, count_rows(X))
         for k, sets in enumerate(self._sets(base, corrected)):
-            evidence = None
-            if self.request.n_contributions:
-                row = take_rows(rows, slice(k, k + 1))
-                evidence = self._evidence(row, training, count_rows(X))
-            explanation = scores.explanation(k, chunk.start, self.request, evidence)
+            explanation = scores.explanation(k, chunk.start, self.request, evidence[k])
             yield replace(explanation, sets=sets)
 
     def _neighbourhoods(
@@ -175,8 +174,10 @@ class _Explainer:
             explained.append(tuple(map(LabelSet, map(tuple, named), *proba)))
         return explained
 
-    def _evidence(self, row: MatrixLike, training: MatrixLike, n_rows: int) -> Evidence:
-        """Return what the base classifier used of a row."""
+    def _evidence(
+        self, X: MatrixLike, base_rows: MatrixLike, training: MatrixLike, n_explained: int
+    ) -> list[Evidence]:
+        """Return what the base classifier used of each row."""
         classifier, model = self.classifier, self.classifier.estimator_
 
         def encode(rows: MatrixLike) -> MatrixLike:
@@ -184,11 +185,16 @@ class _Explainer:
 
         if isinstance(model, StackedBase) and [*model.weights.values()] == [1.0]:
             model = model if model.calibrations else next(iter(model.estimators.values()))
-        background = getattr(classifier, "_background_rows", None)
-        if background is not None:
-            scaled, scaler = background
-            background = scaler.inverse_transform(scaled)
-        elif training is not None:
-            background = background_rows(encode(training))
-        names = names_of(row, self.request.names)
-        return Row(row, encode, classifier._base_proba, background, names).evidence(model, n_rows)
+        names = names_of(X, self.request.names)
+        each = [take_rows(X, slice(k, k + 1)) for k in range(count_rows(X))]
+        if (found := linear_evidence(model, base_rows, names)) is None:
+            background = getattr(classifier, "_background_rows", None)
+            if background is not None:
+                scaled, scaler = background
+                background = scaler.inverse_transform(scaled)
+            elif training is not None:
+                background = background_rows(encode(training))
+            given = encode, classifier._base_proba, background, names
+            found = [Row(row, *given).evidence(n_explained) for row in each]
+        values = (values_of(row, names)[0] for row in each)
+        return [replace(one, values=own) for one, own in zip(found, values, strict=True)]
