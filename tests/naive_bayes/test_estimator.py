@@ -128,11 +128,6 @@ def test_columns_of_frames_are_listed_by_name():
     # Texts are categories in any case.
     fitted = RandomSubspaceNB(categorical=["n"]).fit(frame, [0, 1])
     assert fitted.feature_statistics_.categorical.tolist() == [True, True, False]
-    with (
-        pytest.warns(UserWarning, match="valid feature names"),
-        pytest.raises(ValueError, match="pass X as a DataFrame with the same 3 columns"),
-    ):
-        fitted.predict([[0.0, 1.0, 3.0]])
 
 
 def test_feature_without_values_is_ignored(rng):

@@ -103,9 +103,8 @@ def test_models_are_evaluated_as_often_as_counted_and_in_batches(many_labels):
     CountingSVC.n_rows = []
     counted = clf.predict_counted(X)
     batches = CountingSVC.n_rows
-    assert sum(batches) == counted.n_evaluated.sum()
+    assert sum(batches) == counted.n_evaluated.sum() < len(X) * len(clf.pairs_) / 2
     assert len(batches) < sum(batches) / 6
-    assert counted.n_evaluated.mean() < len(clf.pairs_) / 2
     np.testing.assert_array_equal(counted.labels, clf.predict_proba(X) > 0.5)
     np.testing.assert_array_equal(counted.labels, clf.predict(X))
     alone = [clf.predict_counted(X[row : row + 1]) for row in range(5)]
