@@ -29,7 +29,6 @@ from pairmend.datasets.limits import (
     CellCount,
     ReadLimitError,
     ReadLimits,
-    memory_checked,
     unpacked,
 )
 
@@ -344,11 +343,6 @@ class BagEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         check_is_fitted(self)
         bags = _check_bags(X)
-        if bags[0].shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"The instances of X hold {bags[0].shape[1]} numbers, but BagEmbedding was "
-                f"fitted on instances of {self.n_features_in_}."
-            )
         return self._project(hausdorff_distances(bags, self._training) ** 2)
 
     def _project(self, squared: FloatArray) -> FloatArray:
@@ -520,8 +514,7 @@ def load_miml(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Multi
     [[1, 0], [1, 1]]
     """
     path = Path(path)
-    with memory_checked(path):
-        variables = _load_variables(path, limits)
+    variables = _load_variables(path, limits)
     found = [
         (layout, scope)
         for scope in _scopes(variables)

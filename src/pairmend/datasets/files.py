@@ -22,7 +22,7 @@ from pairmend.datasets.data import (
     take_tags,
     write_label_names,
 )
-from pairmend.datasets.limits import DEFAULT_LIMITS, ReadLimits, memory_checked
+from pairmend.datasets.limits import DEFAULT_LIMITS, ReadLimits
 from pairmend.datasets.tables import MISSING, read_parquet, read_text_file, read_workbook
 
 _OF_TEXTS = ("encoding", "delimiter", "decimal", "thousands", "header_row")
@@ -160,27 +160,26 @@ def load_file(
             "labels=[...] (() for none), or the column that lists the tags of each row: --tags "
             "NAME, in Python tags=..."
         )
-    with memory_checked(path):
-        if kind == ".arff":
-            data, relation = read_arff(path, limits, **options)
-            if is_stated:
-                labels, title = _own_labels(data.feature_names, relation, path)
-                data = replace(data, name=title or data.name)
-        if isinstance(labels, str | Path):
-            source.append(Path(labels))
-            labels = read_label_names(source[1], limits)
-        if kind != ".arff":
-            options["texts"] = [*categorical, *([] if tags is None else [tags])]
-            options["labels"] = labels if threshold is None and labels else ()
-            data = read(path, limits, **options)
-        check_finite(data)
-        data = replace(data, source=tuple(source))
-        names = find_labels(path, data.feature_names, () if labels is None else labels)
-        if tags in names:
-            raise ValueError(f"{path}: column {tags!r} cannot be a label and a list of tags")
-        if names:
-            data = take_labels(data, names, limits, threshold, allow_empty=kind != ".arff")
-        return data if tags is None else take_tags(data, tags, separator, limits)
+    if kind == ".arff":
+        data, relation = read_arff(path, limits, **options)
+        if is_stated:
+            labels, title = _own_labels(data.feature_names, relation, path)
+            data = replace(data, name=title or data.name)
+    if isinstance(labels, str | Path):
+        source.append(Path(labels))
+        labels = read_label_names(source[1], limits)
+    if kind != ".arff":
+        options["texts"] = [*categorical, *([] if tags is None else [tags])]
+        options["labels"] = labels if threshold is None and labels else ()
+        data = read(path, limits, **options)
+    check_finite(data)
+    data = replace(data, source=tuple(source))
+    names = find_labels(path, data.feature_names, () if labels is None else labels)
+    if tags in names:
+        raise ValueError(f"{path}: column {tags!r} cannot be a label and a list of tags")
+    if names:
+        data = take_labels(data, names, limits, threshold, allow_empty=kind != ".arff")
+    return data if tags is None else take_tags(data, tags, separator, limits)
 
 
 def _own_labels(names: Sequence[str], relation: str, path: Path) -> tuple[ChosenLabels | Path, str]:

@@ -6,8 +6,7 @@ import lzma
 import math
 import warnings
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -159,15 +158,6 @@ def _memory_error(path: Path) -> ReadLimitError:
         f"{path}: needs more memory than this process may use. Raise the limit of the "
         "process (ulimit -v, or that of the container), or read a part of the file"
     )
-
-
-@contextmanager
-def memory_checked(path: Path) -> Iterator[None]:
-    """Raise a ReadLimitError, which names the file, in place of a MemoryError."""
-    try:
-        yield
-    except MemoryError:
-        raise _memory_error(path) from None
 
 
 def free_memory() -> float:
