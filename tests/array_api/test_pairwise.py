@@ -22,11 +22,9 @@ from pairmend.persistence import load_model, save_model
 
 VARIANTS = {
     "lpw": PairwiseClassifier(random_state=0),
-    "votes": PairwiseClassifier(voting="votes", random_state=0),
     "clr": CalibratedLabelRanking(random_state=0),
     "fcm": CorrectedPairwiseClassifier(random_state=0),
     "fcm-o": CorrectedPairwiseClassifier(overlap=0.5, random_state=0),
-    "fcm-w": CorrectedPairwiseClassifier(balance="labels", random_state=0),
     "fcm-w-pairs-o": CorrectedPairwiseClassifier(balance="pairs", overlap=0.3, random_state=0),
     "crossed": CorrectedPairwiseClassifier(
         overlap=0.5, validation=3, neighbourhood=AdaptiveNeighbourhood(), random_state=0
@@ -40,10 +38,6 @@ VARIANTS = {
     "constrained": CorrectedPairwiseClassifier(
         neighbourhood=GaussianNeighbourhood(scale="standard"), reference="constrained",
         random_state=0,
-    ),
-    "identity": CorrectedPairwiseClassifier(reference="identity", random_state=0),
-    "virtual": CorrectedPairwiseClassifier(
-        calibration_label=True, balance="pairs", overlap=0.5, random_state=0
     ),
     "virtual-crossed": CorrectedPairwiseClassifier(
         calibration_label=True, balance="labels", overlap=0.5, validation=3, random_state=0
@@ -106,17 +100,6 @@ def test_precision_and_chunks(variant, name, mixed_set):
         np.testing.assert_allclose(found, ours.predict_proba(queries), rtol=0, atol=tolerance)
 
 
-def test_several_settings_share_a_fit(mixed_set):
-    library, (X, Y, queries) = Library("strict"), mixed_set
-    ours, theirs = fitted_both(VARIANTS["fcm"], X, Y, library)
-    settings = [{}, {"balance": "labels"}, {"overlap": 0.5}, {"voting": "votes"}]
-    for setting in settings:
-        expected = ours.set_params(**setting).predict(queries)
-        with dispatched():
-            found = theirs.set_params(**setting).predict(library(queries))
-        np.testing.assert_array_equal(library.numpy(found), expected)
-
-
 def test_a_label_that_is_nearly_always_shared_keeps_its_variance():
     """Sums over its few own rows are no differences of large sums."""
     rng = np.random.RandomState(0)
@@ -131,20 +114,6 @@ def test_a_label_that_is_nearly_always_shared_keeps_its_variance():
     with dispatched():
         found = library.numpy(theirs.pair_support(library(queries)))
     np.testing.assert_allclose(found, ours.pair_support(queries), rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("classes", [np.array([2, 5, 9]), np.array(["a", "b", "c"])])
-def test_classes_in_one_dimension(classes, mixed_set):
-    library, (X, _, queries) = Library("strict"), mixed_set
-    y = classes[np.arange(len(X)) % 3]
-    X = X + (np.arange(len(X)) % 3)[:, np.newaxis]
-    clf = CorrectedPairwiseClassifier(calibration_label=True, random_state=0)
-    expected = clone(clf).fit(X, y).predict(queries)
-    with dispatched():
-        given = y if y.dtype.kind == "U" else library(y)
-        found = clone(clf).fit(library(X), given).predict(library(queries))
-    found = found if isinstance(found, np.ndarray) else library.numpy(found)
-    np.testing.assert_array_equal(found, expected)
 
 
 def test_another_library_or_no_dispatch_is_an_error(mixed_set):

@@ -108,13 +108,12 @@ def test_predictions_by_blocks_equal_local_predictions(kind, small_set, labels):
 def test_classes_instead_of_labels(small_set):
     X, Y = small_set
     y = np.array(["red", "green", "blue"])[Y[:, 0] + Y[:, 1]]
-    for clf in (PairwiseClassifier(random_state=0), CorrectedPairwiseClassifier(random_state=0)):
-        ours = distributed.fit(clone(clf), in_chunks(X), in_chunks(y))
-        local = clone(clf).fit(X, y)
-        assert_same(ours, local, X)
-        predicted = distributed.predict(ours, in_chunks(X))
-        assert predicted.chunks == (CHUNKS,)
-        np.testing.assert_array_equal(predicted.compute(), local.predict(X))
+    clf = CorrectedPairwiseClassifier(random_state=0)
+    ours, local = distributed.fit(clone(clf), in_chunks(X), in_chunks(y)), clf.fit(X, y)
+    assert_same(ours, local, X)
+    predicted = distributed.predict(ours, in_chunks(X))
+    assert predicted.chunks == (CHUNKS,)
+    np.testing.assert_array_equal(predicted.compute(), local.predict(X))
 
 
 def test_empty_partitions_are_ignored(small_set):
@@ -124,13 +123,11 @@ def test_empty_partitions_are_ignored(small_set):
     frame["number"] = np.arange(len(frame))
     some = dd.from_pandas(frame, npartitions=4)
     some = some[some["number"] >= 30]
-    X, Y = frame[features], frame[names]
-    for clf in (PairwiseClassifier(random_state=0), CorrectedPairwiseClassifier(random_state=0)):
-        ours = distributed.fit(clone(clf), some[features], some[names])
-        local = clone(clf).fit(X[30:], Y[30:])
-        assert_same(ours, local, X)
-        scores = distributed.predict_proba(ours, some[features]).compute()
-        np.testing.assert_allclose(scores, local.predict_proba(X[30:]), atol=TOLERANCE)
+    clf = CorrectedPairwiseClassifier(random_state=0)
+    ours = distributed.fit(clone(clf), some[features], some[names])
+    assert_same(ours, clf.fit(frame[features][30:], frame[names][30:]), frame[features])
+    scores = distributed.predict_proba(ours, some[features]).compute()
+    np.testing.assert_allclose(scores, clf.predict_proba(frame[features][30:]), atol=TOLERANCE)
     none = some[some["number"] < 0]
     for base in (None, GaussianNB()):
         with pytest.raises(ValueError, match="0 rows in all its blocks"):
