@@ -285,7 +285,7 @@ class ChosenBase:
             proba[BOOSTING] = boosted
             self._stack(rows, drawn, found)
         function = partial(calibrated_sum, calibrations=self.calibrations, weights=self.weights)
-        return rows.combined(proba, function)
+        return rows.combined({name: proba[name] for name in self.weights}, function)
 
     def fit_on_all(self, rows: BaseRows) -> StackedBase:
         """Fit the classifiers of positive weight on all rows."""
