@@ -410,7 +410,9 @@ def _masked(text):
     ],
 )  # fmt: skip
 def test_missing_packages_are_named(run, photos, model, monkeypatch, package, words):
-    monkeypatch.setitem(sys.modules, package, None)
+    parts = {name for name in sys.modules if name.startswith(f"{package}.")}
+    for name in {package, *parts}:
+        monkeypatch.setitem(sys.modules, name, None)
     ran = run(*words)
     assert ran.status == 2
     assert package in ran.err
