@@ -73,10 +73,11 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
       statistics and sums of their blocks. Probabilities differ from those of a local fit by less
       than 1e-9.
     - The default of :class:`~pairmend.MendedClassifier`, and the logistic regression alone
-      (``estimator=None``): the logistic regression is trained in some tens of passes over the
-      blocks, the forest and the kernel ridge regression on drawn rows of a bounded number.
-      Probabilities differ from those of a local fit by less than 1e-6. Frames whose columns are
-      not all numbers or known categories are trained on a worker, as below.
+      (``estimator=None``): the logistic regression is trained in about a hundred passes over
+      the blocks, each other base on drawn rows of a bounded number (boosting on at most 2^24 cells,
+      128 MiB, on a worker). Probabilities differ from those of a local fit by less than 1e-6.
+      Frames whose columns are not all numbers or known categories are trained on one
+      worker, see below.
     - A classifier with ``partial_fit``, such as ``SGDClassifier(loss="log_loss")``, in
       :class:`~pairmend.MendedClassifier`, :class:`~pairmend.baselines.BinaryRelevance`, and
       :class:`~pairmend.ThresholdedClassifier` of a BinaryRelevance: it is trained block by block,
