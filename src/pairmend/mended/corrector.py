@@ -291,7 +291,8 @@ def fit_corrector(
     tables = validation.sums(others, scalings, COMPARED_REFERENCES)
     neighbourhoods = {}
     for scaling in scalings:
-        tables[scaling.name] += at.summands(COMPARED_REFERENCES)
+        for chunk in row_chunks(len(at), ARRAYS * at.Y.shape[1]):
+            tables[scaling.name][chunk] += at.take(chunk).summands(COMPARED_REFERENCES)
         own = own_landmarks(drawn, rows, landmarks, scaling)
         given_sums = COMPARED_REFERENCES, tables.pop(scaling.name), own
         neighbourhoods[scaling.name] = Neighbourhoods(scaling, *given_sums)

@@ -107,7 +107,7 @@ class ValidationRows:
         found = {
             scaling.name: np.zeros((scaling.landmarks.shape[0], n_columns)) for scaling in scalings
         }
-        for chunk in row_chunks(len(rows), 16 * n_columns):
+        for chunk in row_chunks(len(rows), 64 * n_columns):
             part = self.take(rows[chunk])
             summands = part.summands(references)
             for scaling in scalings:
