@@ -383,11 +383,12 @@ def _stack_corrections(
         name: min((each for each in search if each.scaling == name), key=lambda each: each.loss)
         for name in ("global", *neighbourhoods)
     }
+    for name in neighbourhoods:  # before more memory is needed
+        neighbourhoods[name] = neighbourhoods[name].of_reference(best[name].reference)
     everywhere = correct_globally(drawn, total, best["global"].reference)
     terms = {"uncorrected": drawn.proba, "global": everywhere}
     for name in neighbourhoods:
         chosen = best[name]
-        neighbourhoods[name] = neighbourhoods[name].of_reference(chosen.reference)
         neighbourhoods[name].scaling.neighbourhood.set_params(beta=chosen.beta)
         terms[name] = neighbourhoods[name].corrected(drawn, chosen.beta, chosen.shrinkage)
     weights = _stacking_weights(terms, drawn)
