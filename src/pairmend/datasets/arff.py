@@ -55,6 +55,9 @@ class _Floats(dict[str, float]):
     __missing__ = staticmethod(float)
 
 
+_FLOATS = _Floats({"?": nan})
+
+
 class _Attribute(dict[str, float]):
     """Numbers by the texts of cells; of texts that are not stored, found when they are read.
 
@@ -62,20 +65,18 @@ class _Attribute(dict[str, float]):
     for an attribute of numbers. `fast` is the attribute, or what reads plain numbers faster.
     """
 
-    def __init__(self, name: str, count: CellCount, cells: list[str] | None):
-        super().__init__()
-        self.name, self.count, self.is_text = name, count, cells == []
-        self.codes: dict[str, float] | None = None
-        if cells is not None:
-            self.codes = {_unquote(cell): float(code) for code, cell in enumerate(cells)}
-            if len(self.codes) < len(cells):
-                raise ValueError(f"attribute {name!r} lists a value twice")
-            self.update(zip(cells, self.codes.values(), strict=True))
-        self["?"] = nan
-        self.fast = _Floats(self) if cells is None else self
+    __slots__ = ("codes", "count", "fast", "is_text", "name")
 
-    def __missing__(self, cell: str) -> float:
-        cell = cell.strip()
+    def __init__(self, name: str, count: CellCount, cells: list[str] | None):
+        self["?"] = nan
+        self.name, self.count, self.is_text = name, count, cells == []
+        self.fast: dict[str, float] = _FLOATS if cells is None else self
+        self.codes = None if cells is None else {_unquote(c): float(k) for k, c in enumerate(cells)}
+        if cells and len(self.codes or ()) < len(cells):
+            raise ValueError(f"attribute {name!r} lists a value twice")
+
+    def __missing__(self, text: str) -> float:
+        cell = text.strip()
         if cell == "?":
             return nan
         if self.codes is None and _NUMBER.fullmatch(cell):
@@ -86,6 +87,8 @@ class _Attribute(dict[str, float]):
                 self.count.add(0, texts=1)
                 self.codes[value] = float(len(self.codes))
             if value in self.codes:
+                if len(self) <= len(self.codes):  # one value can be written in many ways
+                    self[text] = self.codes[value]
                 return self.codes[value]
         nominal = f"one of {[*islice(self.codes or (), 8)]}"
         expected = "a number" if self.codes is None else "a text" if self.is_text else nominal
@@ -125,7 +128,7 @@ class _Reader:
         """Read the lines up to @data; return the name of the relation."""
         relation = ""
         for line in self._lines(file):
-            comment = _COMMENT.match(line)
+            comment = _COMMENT.match(line) if "%" in line else None
             text = line if comment is None else comment[1].rstrip()
             word = text.split(maxsplit=1)[0].lower()
             if word == "@data":
@@ -152,15 +155,15 @@ class _Reader:
         if match is None:
             raise ValueError(f"expected '@attribute name type', got {line[:80]!r}")
         name, kind = _unquote(match[1]), match[2].strip()
-        cells = _CELLS_OF_KIND.get(kind.split(maxsplit=1)[0].lower(), [""])
-        self.count.add(0, columns=1)
         if name in self.attributes:
             raise ValueError(f"two attributes are named {name!r}")
         if kind.startswith("{"):
             inside, brace, rest = kind[1:].rpartition("}")
             split = _split(inside, self.count.texts_left) if brace and not rest.strip() else [""]
-            cells = [cell.strip() for cell in split]
-            self.count.add(0, texts=len(cells))
+            cells: list[str] | None = [cell.strip() for cell in split]
+        else:
+            cells = _CELLS_OF_KIND.get(kind.split(maxsplit=1)[0].lower(), [""])
+        self.count.add(0, columns=1, texts=len(cells or ()))
         if cells and "" in cells:
             raise ValueError(
                 f"attribute {name!r} is of the unknown type {kind[:40]!r}; expected numeric, real, "
@@ -169,21 +172,22 @@ class _Reader:
         self.attributes[name] = _Attribute(name, self.count, cells)
 
     def _prepare(self) -> None:
-        """Prepare for rows: the code of each number up to 99 in each column, -1 for none."""
+        """Prepare for rows: the code of each number up to 99 in each group, -1 for none."""
         if not self.attributes:
             raise ValueError("@data before any @attribute")
         self.line += 1
         self._columns = list(self.attributes.values())
-        values = [each.codes for each in self._columns]
-        self._is_nominal = np.array([each is not None for each in values])
+        self._is_nominal = np.array([each.codes is not None for each in self._columns])
+        groups: dict[tuple[str, ...], int] = {}  # of columns with the same values
+        values = (tuple(each.codes or ()) for each in self._columns)
+        self._groups = np.array([groups.setdefault(each, len(groups)) for each in values])
         self._is_plain = not any(each.is_text for each in self._columns) and all(
-            map(_SHORT_NUMBER.fullmatch, chain.from_iterable(each or () for each in values))
+            map(_SHORT_NUMBER.fullmatch, chain.from_iterable(groups))
         )
         if self._is_plain:
-            self._codes = np.full((len(values), 100), -1, dtype=np.int8)
-            for place, of_value in enumerate(values):
-                for value, code in (of_value or {}).items():
-                    self._codes[place, int(value)] = code
+            self._codes = np.full((len(groups), 100), -1, dtype=np.int8)
+            for numbers, group in groups.items():
+                self._codes[group, [int(number) for number in numbers]] = range(len(numbers))
 
     def add(self, text: str) -> None:
         """Read the rows of a text of whole lines."""
@@ -256,7 +260,7 @@ class _Reader:
         found = values[..., mine]
         if not ((found >= 0) & (found < 100) & (lengths[..., mine] == 1 + (found >= 10))).all():
             return False
-        codes = self._codes[columns[mine], found.astype(np.intp)]
+        codes = self._codes[self._groups[columns[mine]], found.astype(np.intp)]
         values[..., mine] = codes
         return bool((codes >= 0).all())
 

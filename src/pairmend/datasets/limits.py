@@ -189,22 +189,23 @@ def _memory_of_groups() -> float:
 
 def unpacked(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
     """Return the content of a file, decompressed by its suffix, if the limits allow it."""
-    content, room = io.BytesIO(), free_memory()
+    blocks, n_bytes, room = [], 0, free_memory()
     try:
         with OPENERS.get(path.suffix.lower(), Path.open)(path, "rb") as file:
             while block := file.read(_BLOCK):
-                n_bytes = content.tell() + content.write(block)
+                blocks.append(block)
+                n_bytes += len(block)
                 limits.check_bytes(path, n_bytes)
-                if n_bytes > room:
+                if 2 * n_bytes > room:
                     raise _memory_error(path)
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
         if getattr(error, "errno", None) is not None:  # not of the content
             raise
         raise ValueError(f"{path}: the compressed file is broken: {error}") from error
-    return content.getvalue()
+    return b"".join(blocks)
 
 
-_BLOCK = 2**20
+_BLOCK = 2**22
 _SAMPLE = 2**12
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
