@@ -137,10 +137,12 @@ def fit_stacking_weights(
     predictions: Mapping[str, FloatArray], Y: BoolArray, row_weights: FloatArray
 ) -> dict[str, float]:
     """Return weights >= 0 of sum <= 1 that minimize the squared error of the weighted sum."""
-    columns = list(predictions.values())
-    weighted = [column * row_weights[:, np.newaxis] for column in columns]
-    products = np.array([[np.vdot(a, b) for b in columns] for a in weighted])
-    weights = _least_squares(products, np.array([np.vdot(a, Y) for a in weighted]))
+    columns, products, targets = list(predictions.values()), [], []
+    for column in columns:
+        weighted = column * row_weights[:, np.newaxis]
+        products.append([np.vdot(weighted, other) for other in columns])
+        targets.append(np.vdot(weighted, Y))
+    weights = _least_squares(np.array(products), np.array(targets))
     return dict(zip(predictions, weights.tolist(), strict=True))
 
 
