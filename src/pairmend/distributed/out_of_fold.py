@@ -16,8 +16,7 @@ from pairmend._utils.arrays import set_feature_attributes, stack_rows, take_rows
 from pairmend._utils.classifiers import label_scores
 from pairmend._utils.progress import report
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend.distributed.base_training import train_by_blocks
-from pairmend.distributed.linear import fit_scalers
+from pairmend.distributed.base_training import fit_scalers, train_by_blocks
 from pairmend.distributed.rows import Block, Rows, as_task, stack
 from pairmend.forests.estimator import (
     MultiLabelBoosting,
