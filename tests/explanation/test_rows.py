@@ -92,7 +92,7 @@ def test_other_rows_than_those_of_fit_are_refused(frame, classifier):
     X, Y = frame
     clf = classifier.fit(X.to_numpy(), Y)
     X = X.to_numpy()
-    with pytest.raises(ValueError, match="of training is not the row .* in the same order"):
+    with pytest.raises(ValueError, match="differs from that of fit.* in the same order"):
         clf.explain(X[:2], training=X[::-1])
     with pytest.raises(ValueError, match="training has 5 rows, but row .* is a validation row"):
         clf.explain(X[:2], training=X[:5])

@@ -244,7 +244,7 @@ def test_frames_and_dicts_have_the_same_explanation(folder):
         numbers = [59 - row.row for row in other.similar]
         assert numbers == [row.row for row in one.similar]
     assert [each.labels for each in saved.explain(X[:3])] == [each.labels for each in by_frame]
-    with pytest.raises(ValueError, match="of the model is not among the rows of training"):
+    with pytest.raises(ValueError, match="of training differs from that of fit"):
         saved.explain(X[:3], training=X[50:])
 
 

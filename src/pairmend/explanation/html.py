@@ -30,10 +30,7 @@ def cell_of(explanations: Sequence["Explanation"]) -> str | None:
 
 def _render(explanations: Sequence["Explanation"], *, title: str, prefix: str) -> str:
     environment = pages.environment("pairmend.explanation", "an explanation as HTML")
-    numbers: Sequence[int] = [each.row for each in explanations]
-    if len(set(numbers)) < len(numbers):  # rows of several tables
-        numbers = range(len(numbers))
-    rows = [(f"{prefix}-{number}", row) for number, row in zip(numbers, explanations, strict=True)]
+    rows = [(f"{prefix}-{number}", row) for number, row in enumerate(explanations)]
     template = environment.get_template("explanations.html.jinja")
     return str(template.render(title=title, rows=rows, view=view))
 

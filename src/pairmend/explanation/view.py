@@ -104,7 +104,7 @@ def _reason(change: "Change", label: str) -> str:
     """Return how the base classifier erred on similar rows."""
     if not change.given:
         return ""
-    decided, others = map(percent, change.given)
+    decided, others = (f"{share:.0%}" for share in change.given)
     return f"{short(label, 28)} is true for {decided} of rows decided for it, {others} of others"
 
 
@@ -112,9 +112,9 @@ def _similar(explanation: "Explanation", label: "LabelExplanation") -> Section:
     place = explanation.labels.index(label)
     rows = []
     for each in explanation.similar:
-        is_true = label.name in each.labels
+        truth = "true" if label.name in each.labels else "not"
         base = [f"{each.base[place]:.2f}"] if each.base else []
-        rows.append((row_name(each), percent(each.share), "true" if is_true else "not", *base))
+        rows.append((row_name(each), f"{each.share:.0%}", truth, *base))
     head = ("Similar training row", "Weight", short(label.name, 28), "Base")
     return Section("", (), head[: len(rows[0])], tuple(rows))
 
@@ -147,14 +147,6 @@ def value_text(value: "Value") -> str:
     if value is None:
         return "–"
     return short(value) if isinstance(value, str) else f"{value:.5g}"
-
-
-def percent(share: float) -> str:
-    """Format a share; only exact 0 and 1 are written as 0 % and 100 %."""
-    text = f"{100 * share:.0f} %"
-    if text == "0 %" and share > 0:
-        return "under 1 %"
-    return "over 99 %" if text == "100 %" and share < 1 else text
 
 
 def short(name: str, longest: int = LONGEST) -> str:
