@@ -2,7 +2,6 @@
 
 import io
 import os
-import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,43 +13,6 @@ from pairmend._utils import files
 from pairmend._utils.files import written
 from pairmend.cli import main
 from pairmend.datasets import load_file
-
-WITHOUT_POSIX = """
-import importlib, importlib.abc, os, pkgutil, signal, sys
-import dask.dataframe, distributed, joblib, matplotlib.pyplot, pandas, scipy.stats, skops.io
-import sklearn.ensemble
-
-MODULES = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
-
-class Missing(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name in MODULES:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Missing())
-for name in MODULES:
-    sys.modules.pop(name, None)
-for module, names in {
-    os: "fork killpg mkfifo register_at_fork sched_getaffinity setsid sysconf".split(),
-    signal: "SIGKILL SIGALRM SIGHUP SIGQUIT alarm".split(),
-}.items():
-    for name in names:
-        if hasattr(module, name):
-            delattr(module, name)
-import pairmend
-names = [each.name for each in pkgutil.walk_packages(pairmend.__path__, "pairmend.")]
-for name in names:
-    if name != "pairmend.__main__":
-        importlib.import_module(name)
-print(len(names) > 100)
-"""
-
-
-def test_all_modules_can_be_imported_without_what_only_posix_has():
-    for package in ("dask", "distributed", "matplotlib", "skops"):
-        pytest.importorskip(package)
-    ran = subprocess.run([sys.executable, "-c", WITHOUT_POSIX], capture_output=True, text=True)
-    assert ran.stdout == "True\n", ran.stderr
 
 
 @pytest.mark.parametrize("n_failures", [2, 100])
@@ -67,7 +29,7 @@ def test_a_file_that_another_program_reads(n_failures, monkeypatch, tmp_path):
     monkeypatch.setattr(os, "replace", refuse)
     path = tmp_path / "a.txt"
     path.write_text("old")
-    refused = pytest.raises(PermissionError, match="a.txt: Access is denied.*another program has")
+    refused = pytest.raises(PermissionError, match="Access is denied")
     with refused if n_failures > 2 else nullcontext(), written(path) as file:
         file.write("new")
     assert path.read_text() == ("old" if n_failures > 2 else "new")

@@ -1,4 +1,4 @@
-"""Settings of the process do not change; forks, spawned and killed processes."""
+"""Settings of the process do not change, also in forks."""
 
 import gc
 import logging
@@ -13,11 +13,9 @@ import warnings
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 from sklearn import get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from odd_classifiers import Deadly
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier
 from pairmend._utils.computing import in_threads, one_blas_thread
 from public_classifiers import CLASSIFIERS, data_for, made
@@ -119,39 +117,3 @@ def test_forks_while_other_threads_predict():
         command, env={**os.environ, **one}, capture_output=True, text=True, timeout=120
     )  # a hung child
     assert (ran.stdout, ran.stderr) == ("wrong: 0\n", "")
-
-
-SPAWNED = """
-import multiprocessing
-import numpy as np
-from joblib import parallel_config
-from pairmend.baselines import BinaryRelevance
-
-if __name__ == "__main__":
-    multiprocessing.set_start_method("spawn")
-    X = np.random.RandomState(0).uniform(size=(40, 3))
-    alone = BinaryRelevance(random_state=0).fit(X, X > 0.5).predict_proba(X)
-    with parallel_config("multiprocessing"):
-        together = BinaryRelevance(n_jobs=2, random_state=0).fit(X, X > 0.5).predict_proba(X)
-    print((alone == together).all())
-"""
-
-
-def test_processes_may_be_started_with_spawn(tmp_path):
-    """As on Windows and macOS; Linux starts them by fork up to Python 3.13."""
-    (tmp_path / "script.py").write_text(SPAWNED, encoding="utf-8")
-    command = [sys.executable, tmp_path / "script.py"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert ran.stdout == "True\n", ran.stderr
-
-
-def test_a_worker_killed_during_a_fit_is_an_error(rng):
-    class DeadlyWithScores(Deadly):
-        def predict_proba(self, X):
-            return np.full((len(X), 2), 0.5)
-
-    X, Y = rng.rand(60, 3), rng.rand(60, 2) < 0.5
-    with pytest.raises(TerminatedWorkerError, match="worker process .* unexpectedly terminated"):
-        MendedClassifier(DeadlyWithScores(), cv=2, n_jobs=2, random_state=0).fit(X, Y)
-    fitted = MendedClassifier(cv=2, n_jobs=2, random_state=0).fit(X, Y)  # new workers are started
-    assert fitted.predict(X).shape == (60, 2)

@@ -1,16 +1,12 @@
 """Chunks of rows, blocks of pairs, and work in several threads."""
 
-import subprocess
-import sys
 import threading
 import time
 import tracemalloc
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from joblib import Parallel, delayed
 from sklearn import config_context
 from sklearn.naive_bayes import GaussianNB
 from threadpoolctl import threadpool_limits
@@ -45,7 +41,7 @@ def test_chunks_and_blocks_cover_everything_within_the_budget(n_labels, n_rows, 
         assert block.stop - block.start == 1 or cells * FLOAT_BYTES <= memory * MIB / 2
 
 
-@pytest.mark.parametrize(("base", "n_labels", "memory"), [(GaussianNB(), 14, 8), (None, 25, 16)])
+@pytest.mark.parametrize(("base", "n_labels", "memory"), [(GaussianNB(), 8, 3), (None, 25, 16)])
 def test_memory_of_prediction_is_bounded(rng, base, n_labels, memory):
     X, Y = rng.rand(3000, 4), rng.rand(3000, n_labels) < 0.15
     clf = CorrectedPairwiseClassifier(base, random_state=0).fit(X, Y)
@@ -55,7 +51,7 @@ def test_memory_of_prediction_is_bounded(rng, base, n_labels, memory):
         clf.predict(X)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    # All pairs of all rows and their confusion matrices would take 10 and 34 MiB.
+    # All pairs of all rows and their confusion matrices would take 3.8 and 34 MiB.
     assert peak < memory * MIB
 
 
@@ -95,35 +91,6 @@ def test_an_error_is_raised_after_all_threads_have_ended(error, in_main_thread):
     assert n_begun < 1000
     assert squares_in_threads(3) == [0, 1, 4]
     assert len(begun) == n_begun
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of fork beside threads
-@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
-def test_predictions_are_equal_with_all_backends_of_joblib(backend, rng):
-    X, Y = rng.rand(300, 20), rng.rand(300, 6) < 0.3
-    clf = CorrectedPairwiseClassifier(n_jobs=2, random_state=0).fit(X, Y)
-    expected = clf.pair_corrected(X)
-    for found in Parallel(2, backend=backend)(delayed(clf.pair_corrected)(X) for _ in range(3)):
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-
-
-AFTER_THE_MAIN_THREAD = """
-import threading, time
-from pairmend._utils.computing import in_threads
-def work():
-    threading.main_thread().join()
-    time.sleep(0.1)  # the interpreter has begun to shut down
-    done = []
-    in_threads(done.append, range(5), 3)
-    print(sorted(done))
-threading.Thread(target=work).start()
-"""
-
-
-def test_work_while_the_interpreter_shuts_down_ends():
-    command = [sys.executable, "-c", AFTER_THE_MAIN_THREAD]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert (ran.stdout, ran.stderr) == ("[0, 1, 2, 3, 4]\n", "")
 
 
 def test_default_number_of_threads_is_that_of_blas():

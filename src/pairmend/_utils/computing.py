@@ -6,10 +6,8 @@ which takes a multiple of the time if the processors have other work.
 """
 
 import os
-import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from threading import RLock, Thread
 from typing import Any, ClassVar
@@ -78,34 +76,28 @@ def thread_count(n_jobs: int | None = None, *, nanoseconds: float = np.inf) -> i
 def in_threads(work: Callable[[Any], None], items: Iterable[Any], n_threads: int) -> None:
     """Call `work` for each item in up to `n_threads` threads, the calling thread among them.
 
-    After an error, no thread begins another item, and the error is raised. The items are done even
-    if no other thread can start.
+    After an error, no thread begins another item, and the error is raised.
     """
-    queue = deque(items)
+    every = list(items)
+    pending = iter(every)  # each thread takes the next item
     errors: list[BaseException] = []
 
     def process_items() -> None:
-        while queue:
-            try:
-                item = queue.popleft()
-            except IndexError:  # another thread took the last item
-                return
-            try:
+        try:
+            for item in pending:
+                if errors:
+                    break
                 work(item)
-            except BaseException as error:
-                queue.clear()
-                errors.append(error)
+        except BaseException as error:
+            errors.append(error)
 
-    n_others = 0 if sys.is_finalizing() else min(n_threads, len(queue)) - 1
-    threads = [Thread(target=process_items) for _ in range(n_others)]
+    threads = [Thread(target=process_items) for _ in range(min(n_threads, len(every)) - 1)]
     with one_blas_thread():
-        with suppress(RuntimeError):  # the system starts no more threads
-            for thread in threads:
-                thread.start()
+        for thread in threads:
+            thread.start()
         process_items()
         for thread in threads:
-            if thread.ident is not None:
-                thread.join()
+            thread.join()
     if errors:
         raise errors[0]
 

@@ -38,19 +38,13 @@ def replaced(path: str | Path) -> Iterator[Path]:
 
 def replace_file(source: Path, target: Path) -> None:
     """Rename a file to the name of another, which it replaces."""
-    for seconds in (*WAITS, None):
+    for seconds in WAITS:
         try:
             os.replace(source, target)
             return
-        except PermissionError as error:
-            if seconds is None and WAITS:
-                raise PermissionError(
-                    f"cannot write {target}: {error.strerror}. If another program has the file "
-                    "open, close it there and try again."
-                ) from error
-            if seconds is None:
-                raise
+        except PermissionError:
             time.sleep(seconds)
+    os.replace(source, target)
 
 
 @contextmanager
