@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pairmend._utils.computing import budget, lazy
+from pairmend._utils.computing import budget
 from pairmend._utils.sklearn_private import (
     HAS_ARRAY_API,
     compare_namespaces,
@@ -31,10 +31,6 @@ Array: TypeAlias = Any
 
 CONVERT = "Convert X, for example with X.cpu().numpy()."
 """What to do with arrays of torch where only those of numpy are taken."""
-MAX_BYTES = 3 * 2**29
-"""Largest size of the arrays of a chunk on a device."""
-MEMORY_SHARE = 8
-"""One part in this many of a device's free memory is the size of the arrays of a chunk."""
 
 
 @dataclass(frozen=True)
@@ -92,13 +88,10 @@ class Namespace:
             flat, (*array.shape[:axis], *indices.shape, *array.shape[axis + 1 :])
         )
 
-    @lazy
+    @property
     def max_bytes(self) -> int:
-        """Number of bytes for the arrays of a chunk, by the free memory at first access."""
-        free = _free_bytes(self.xp, self.device)
-        if free is None:
-            return budget()
-        return max(2**20, min(MAX_BYTES, free // MEMORY_SHARE))
+        """Largest size of the arrays of a chunk."""
+        return budget()
 
 
 def foreign_namespace(X: Any) -> Namespace | None:
@@ -186,19 +179,6 @@ def with_numpy_arrays(estimator: Any) -> Any:
         return estimator
     with config_context(array_api_dispatch=True):
         return move_estimator(estimator, np, "cpu")
-
-
-def _free_bytes(xp: Any, device: Any) -> int | None:
-    """Return the free memory of a GPU in bytes; None for other devices."""
-    library = Namespace(xp, device).library
-    if library == "torch" and getattr(device, "type", "") == "cuda":
-        free, _ = xp.cuda.mem_get_info(device)
-        cached = xp.cuda.memory_reserved(device) - xp.cuda.memory_allocated(device)
-        return int(free + cached)
-    if library == "cupy":
-        free, _ = device.mem_info
-        return int(free + xp.get_default_memory_pool().free_bytes())
-    return None
 
 
 Convert: TypeAlias = Callable[[Array], Array]
