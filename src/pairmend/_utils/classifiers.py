@@ -201,8 +201,8 @@ class PerLabelClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def fits_all_labels(self) -> bool:
-        """Whether the classifier has one model of all labels; a subclass may override its fit."""
-        return "_fit_labels" in vars(type(self.estimator))
+        """Whether the classifier has one model of all labels."""
+        return _fits_all_labels(self.estimator)
 
     def set_models(self, models: list[Any], varying: IntArray, share: FloatArray) -> Self:
         """Set the fitted classifiers of the labels that vary, and the shares of all labels."""
@@ -213,6 +213,11 @@ class PerLabelClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probabilities of labels, (n_rows, n_labels)."""
         return predict_per_label(self.models_, self.varying_, self.share_, X)
+
+
+def _fits_all_labels(classifier: Any) -> bool:
+    """Return whether one model is fitted for all labels; a subclass may override its fit."""
+    return "_fit_labels" in vars(type(classifier))
 
 
 def for_all_labels(base: Any, n_labels: int) -> Any:
@@ -243,7 +248,7 @@ def fit_per_label(
     """
     if not Y.shape[1]:
         return []
-    if "_fit_labels" in vars(type(estimator)) and set(fit_params) <= {"sample_weight"}:
+    if _fits_all_labels(estimator) and set(fit_params) <= {"sample_weight"}:
         fitted = clone(estimator)._fit_labels(X, Y == 1, **fit_params, **options)
         report(owner, f"trained {Y.shape[1]} labels at once")
         return [fitted]
@@ -301,16 +306,15 @@ def predict_per_label(
     X: MatrixLike,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Return the models' probabilities of the labels that vary, and the shares of the others.
+    """Return the probabilities of labels, (n_rows, n_labels).
 
-    X, and the arrays of models, may be those of any library; the result is an array of numpy.
+    Columns of labels that do not vary have their smoothed share in each row.
     """
     proba, varying = np.tile(as_numpy(share), (count_rows(X), 1)), as_numpy(varying)
-    parts = [_fitted_parts(model) for model in models]
-    if parts and "_fit_labels" in vars(type(models[0])):  # one model of all labels
+    if models and _fits_all_labels(models[0]):
         proba[:, varying] = _in_chunks(models[0]._label_proba, X)
-    elif parts and _are_stackable(parts):
-        proba[:, varying] = _predict_stacked(parts, X)
+    elif (linear := logistic_parts(models)) is not None:
+        proba[:, varying] = _predict_stacked(models[0], linear, X)
     else:
         calls = (delayed(_proba_of_one)(model, X) for model in models)
         columns = Parallel(n_jobs=n_jobs, prefer="threads")(calls)
@@ -320,12 +324,28 @@ def predict_per_label(
 
 
 def _proba_of_one(model: Any, X: MatrixLike) -> FloatArray:
-    """Return the probabilities of class 1, in whichever column the classifier has it."""
+    """Return the probability that the label is true, by its model."""
     return class_probabilities(model, X)[:, as_numpy(model.classes_).tolist().index(1)]
 
 
+Linear = tuple[list[Any], FloatArray, FloatArray]
+"""Fitted transformers, coefficients (n_labels, n_features) and intercepts (n_labels,)."""
+
+
+def logistic_parts(models: Sequence[Any]) -> Linear | None:
+    """Return the parts of logistic regressions with the same transformers, else None."""
+    if models and _fits_all_labels(models[0]):
+        fitted = models[0].classifier_
+        return [models[0].scaler_], as_numpy(fitted.coef_), as_numpy(fitted.intercept_)
+    parts = [_fitted_parts(model) for model in models]
+    if not parts or not all(_is_stackable(*own, parts[0][0]) for own in parts):
+        return None
+    coef = np.concatenate([classifier.coef_ for _, classifier in parts])
+    return parts[0][0], coef, np.concatenate([classifier.intercept_ for _, classifier in parts])
+
+
 def _fitted_parts(model: Any) -> tuple[list[Any], Any]:
-    """Return the fitted transformers of a model, and the classifier of the transformed rows."""
+    """Return the fitted transformers of a model that are in use, and its classifier."""
     if type(model) is Pipeline:
         *transformers, classifier = (step for _, step in model.steps)
         used = [each for each in transformers if not (each is None or isinstance(each, str))]
@@ -333,50 +353,26 @@ def _fitted_parts(model: Any) -> tuple[list[Any], Any]:
     return [], model
 
 
-def _are_stackable(parts: list[tuple[list[Any], Any]]) -> bool:
-    """Return whether models are logistic functions of a score, and share their transformers."""
-    first = parts[0][0]
-    return all(
-        len(own) == len(first)
-        and all(map(is_, own, first))
+def _is_stackable(transformers: list[Any], classifier: Any, others: list[Any]) -> bool:
+    """Return whether a classifier is a binary logistic regression after the same transformers."""
+    return (
+        len(transformers) == len(others)
+        and all(map(is_, transformers, others))
         and type(classifier) is LogisticRegression
         and getattr(classifier, "multi_class", None) != "multinomial"  # of scikit-learn 1.7
         and type(classifier.coef_) is np.ndarray
         and classifier.classes_.tolist() == [0, 1]
-        for own, classifier in parts
     )
 
 
-def logistic_parts(models: Sequence[Any]) -> tuple[list[Any], FloatArray, FloatArray] | None:
-    """Return transformers, coefficients and intercepts of models that apply the logistic function.
+def _predict_stacked(model: Any, linear: Linear, X: MatrixLike) -> FloatArray:
+    """Return the probabilities of logistic regressions, by one product; `model` is the first.
 
-    They are fitted models of one label each, or one model of all labels. None if they are others,
-    or do not share their transformers.
+    Rows are checked as the first one checks them.
     """
-    if models and "_fit_labels" in vars(type(models[0])):
-        (model,) = models
-        return (
-            [model.scaler_],
-            as_numpy(model.classifier_.coef_),
-            as_numpy(model.classifier_.intercept_),
-        )
-    parts = [_fitted_parts(model) for model in models]
-    if not parts or not _are_stackable(parts):
-        return None
-    coef = np.concatenate([classifier.coef_ for _, classifier in parts])
-    return parts[0][0], coef, np.concatenate([classifier.intercept_ for _, classifier in parts])
-
-
-def _predict_stacked(parts: list[tuple[list[Any], Any]], X: MatrixLike) -> FloatArray:
-    """Return the probabilities of class 1 of logistic models that share their transformers.
-
-    Coefficients are stacked for each prediction, which is fast in comparison: stored copies would
-    not follow changes of the models.
-    """
-    transformers, first = parts[0]
-    # In the order that products with sparse rows need; they would copy any other.
-    coef = np.concatenate([classifier.coef_ for _, classifier in parts]).T.copy()
-    intercept = np.concatenate([classifier.intercept_ for _, classifier in parts])
+    transformers, coef, intercept = linear
+    first = _fitted_parts(model)[1]
+    coef = coef.T.copy()  # the order that products with sparse rows need; they would copy any other
 
     def predict(rows: MatrixLike) -> FloatArray:
         for transformer in transformers:
