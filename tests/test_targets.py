@@ -108,7 +108,7 @@ NO_INDICATOR = "must hold 0 and 1 only, but row ., column . is "
         (np.linspace(0, 1, 60), "Unknown label type"),
         (pd.Series([*TAGS[:-1], None]), "row 59 is None. Pass a list"),
         ([*TAGS[:-1], ["sea", 3]], "row 59 is .*3.*Pass a list of strings"),
-        ([[1], [1, 2]] * 30, "lists of numbers, of different lengths.*pass sets"),
+        ([[1], [1, 2]] * 30, "row 0 is .1.. Pass a list of strings or a set"),
         ([set() for _ in TAGS], "no row has a tag"),
         ([{"sea"}, {1}] * 30, "tags of several types"),
         (pd.Series(["a", "b", None] * 20), "missing in 20 row.*, first in row 2.*Leave these rows"),

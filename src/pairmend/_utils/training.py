@@ -7,7 +7,7 @@ weights times a constant give the same classifier.
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -141,7 +141,8 @@ def tags_of(y: TargetLike) -> list[Any] | None:
     rows = y.to_list() if hasattr(y, "to_list") else list(y)
     lists = [row for row in rows if isinstance(row, LISTS)]
     strings = {tag for row in lists for tag in row if isinstance(tag, str)}
-    if not any(isinstance(row, SETS) for row in rows) and strings <= {"0", "1"}:
+    is_table = strings <= {"0", "1"} and len(set(map(len, lists))) < 2
+    if is_table and not any(isinstance(row, SETS) for row in rows):
         return None
     for number, row in enumerate(rows):
         is_list = isinstance(row, LISTS) and all(isinstance(tag, str) for tag in row)
@@ -226,14 +227,7 @@ def _is_indicator(cell: Any) -> bool:
 
 def _as_array(y: TargetLike) -> np.ndarray[Any, Any]:
     y = as_numpy(y)
-    try:
-        return np.asarray(y.toarray() if sparse.issparse(y) else y)
-    except ValueError as error:
-        raise ValueError(
-            "y holds lists of numbers, of different lengths. Expected label indicators of 0 and "
-            "1, one for each label in every row. If the numbers are tags, pass sets, or use "
-            "sklearn.preprocessing.MultiLabelBinarizer."
-        ) from error
+    return np.asarray(y.toarray() if sparse.issparse(y) else y)
 
 
 def _check_classes(y: np.ndarray[Any, Any], known: np.ndarray[Any, Any] | None = None) -> Target:
@@ -348,24 +342,12 @@ def route_fit_params(
         routed = dict(process_routing(estimator, "fit", **params).estimator.fit)
     if routed.get("sample_weight") is None:
         routed.pop("sample_weight", None)
-    _check_names(estimator, base, routed)
+    if not routing_enabled():  # which raises its own errors
+        signature(base.fit).bind(X, None, **routed)  # an error if it does not take one of them
     if "sample_weight" not in routed:
         return routed, np.ones(count_rows(X))
     checked = check_row_weights(routed["sample_weight"], X)
     return {**routed, "sample_weight": checked}, checked
-
-
-def _check_names(estimator: BaseEstimator, base: Any, params: dict[str, Any]) -> None:
-    """Raise an error for parameters that the fit of the base classifier does not have."""
-    known = signature(base.fit).parameters
-    takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known.values())
-    unknown = [name for name in params if name not in known or name in ("X", "y", "Y")]
-    if unknown and not (takes_all or routing_enabled()):  # these raise their own errors
-        raise TypeError(
-            f"{type(estimator).__name__}.fit() got an unexpected keyword argument {unknown[0]!r}: "
-            f"the base classifier {type(base).__name__} takes no {unknown[0]} in fit, but "
-            f"{', '.join(known)}. Choose another base classifier."
-        )
 
 
 def take_params(X: MatrixLike, params: dict[str, Any], rows: IntArray) -> dict[str, Any]:
