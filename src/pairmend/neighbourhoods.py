@@ -419,20 +419,18 @@ def _mean_and_divisor(
         if (namespace := foreign_namespace(numbers)) is not None:
             numbers = xp.astype(numbers, namespace.float64)
             weights = None if weights is None else namespace.asarray(weights)
-        # Weights of values; without weights and missing values only their sums are needed.
-        mass: Any = None if weights is None else weights[:, None]
-        missing, low, high = xp.isnan(numbers), numbers, numbers
-        if bool(xp.any(missing)):
-            mass = xp.where(missing, 0.0, 1.0 if mass is None else mass)
-            low, high = (xp.where(missing, end, numbers) for end in (np.inf, -np.inf))
-            numbers = xp.where(missing, 0.0, numbers)
+        missing = xp.isnan(numbers)
+        low, high = (xp.where(missing, end, numbers) for end in (np.inf, -np.inf))
         low, high = xp.min(low, axis=0), xp.max(high, axis=0)
-        total = numbers.shape[0] if mass is None else xp.sum(mass, axis=0)
-        total = total if mass is None else xp.where(total > 0, total, 1.0)
-        mean = xp.sum(numbers if mass is None else numbers * mass, axis=0) / total
+        mass = xp.where(
+            missing, 0.0, xp.ones_like(numbers) if weights is None else weights[:, None]
+        )
+        numbers = xp.where(missing, 0.0, numbers)
+        total = xp.sum(mass, axis=0)
+        total = xp.where(total > 0, total, 1.0)
+        mean = xp.sum(numbers * mass, axis=0) / total
         if scale == "standard":
-            squares = (numbers - mean) ** 2
-            variance = xp.sum(squares if mass is None else squares * mass, axis=0) / total
+            variance = xp.sum((numbers - mean) ** 2 * mass, axis=0) / total
     spread = xp.where(high > low, high - low, 0.0)  # also 0 where all values are NaN
     if scale is None:
         return mean, xp.ones_like(spread)
