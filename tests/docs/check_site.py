@@ -5,13 +5,10 @@
 The site is expected in docs/_build/html.
 """
 
-import re
 import threading
-from functools import cache, partial
-from html.parser import HTMLParser
+from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -23,81 +20,12 @@ PAGES = sorted(
     for path in SITE.rglob("*.html")
     if "_static" not in path.parts  # templates of the theme
 )
-LOADED = {"img": "src", "script": "src", "link": "href", "iframe": "src", "source": "src"}
-
-
-class Links(HTMLParser):
-    """Anchors of a page, its links, and the files that it loads."""
-
-    def __init__(self):
-        super().__init__()
-        self.anchors, self.links, self.files = {"", "top"}, set(), set()
-
-    def handle_starttag(self, tag, attrs):
-        values = dict(attrs)
-        self.anchors.update(value for value in (values.get("id"), values.get("name")) if value)
-        if tag == "a" and values.get("href"):
-            self.links.add(values["href"])
-        elif tag in LOADED and values.get(LOADED[tag]) and values.get("rel") != "canonical":
-            self.files.add(values[LOADED[tag]])
-
-
-@cache
-def read(page):
-    """Return the links of a page."""
-    links = Links()
-    links.feed((SITE / page).read_text("utf-8"))
-    return links
-
-
-def is_external(link):
-    return urlsplit(link).scheme in {"http", "https", "mailto"} or link.startswith("//")
-
-
-def problem(page, link):
-    """Return what is wrong with a link of a page, or None."""
-    parts = urlsplit(link)
-    if parts.scheme == "data":
-        return None
-    target = (SITE / page).parent / unquote(parts.path) if parts.path else SITE / page
-    if target.is_dir():
-        target /= "index.html"
-    target = target.resolve()
-    if not target.is_relative_to(SITE.resolve()) or not target.is_file():
-        return "no such file"
-    if target.suffix == ".html":
-        name = target.relative_to(SITE.resolve()).as_posix()
-        if unquote(parts.fragment) not in read(name).anchors:
-            return "no such anchor"
-    return None
 
 
 def test_the_site_was_built():
     main = {"index.html", "auto_examples/index.html", "generated/reports.html", "changelog.html"}
     assert main <= set(PAGES), f"run make docs first: no site in {SITE}"
     assert len([page for page in PAGES if page.startswith("generated/objects/")]) > 50
-
-
-def test_internal_links_and_anchors_resolve():
-    found = {
-        f"{page}: {link}": reason
-        for page in PAGES
-        for link in sorted(read(page).links)
-        if not is_external(link) and (reason := problem(page, link))
-    }
-    assert found == {}
-
-
-def test_pages_load_files_of_the_site_only():
-    found = [
-        (page, link)
-        for page in PAGES
-        for link in sorted(read(page).files)
-        if is_external(link) or problem(page, link)
-    ]
-    assert found == []
-    for style in SITE.rglob("*.css"):
-        assert not re.search(r"(url\(|@import)[^;]{0,5}(https?:)?//", style.read_text("utf-8"))
 
 
 class Quiet(SimpleHTTPRequestHandler):
