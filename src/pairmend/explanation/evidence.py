@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import logit
 
-from pairmend._utils.arrays import EncodedFrame, is_frame, is_pandas, is_texts, take_rows
+from pairmend._utils.arrays import EncodedFrame, is_frame, is_pandas, is_texts, take_rows, to_csr
 from pairmend._utils.classifiers import PerLabelClassifier, logistic_parts
 from pairmend._utils.computing import row_chunks
 from pairmend._utils.sklearn_private import count_rows
@@ -155,8 +156,7 @@ class Row:
         def log_odds(present: BoolArray, places: IntArray) -> FloatArray:
             chunks = row_chunks(len(present), size)
             parts = [self.proba(rows(present[chunk], places[chunk])) for chunk in chunks]
-            clipped = np.clip(np.concatenate(parts), MARGIN, 1 - MARGIN)
-            return np.asarray(np.log(clipped) - np.log1p(-clipped))
+            return np.asarray(logit(np.clip(np.concatenate(parts), MARGIN, 1 - MARGIN)))
 
         max_rows = max(MIN_ROWS, min(MAX_ROWS, MAX_ALL // n_explained))
         amounts, reference, full = shapley_values(log_odds, len(features), n_background, max_rows)
@@ -171,24 +171,23 @@ class Row:
         if not is_sparse and (background is None or not isinstance(row, np.ndarray)):
             return None
         # Of sparse rows, cells that are not 0 are features; left out, they are 0.
-        columns = sparse.csr_array(row).indices if is_sparse else np.arange(row.shape[1])
-        cells, shape = (row.toarray() if is_sparse else row)[:, columns], row.shape
+        columns = row.tocsr().indices if is_sparse else np.arange(row.shape[1])
+        cells = (row.toarray() if is_sparse else row)[:, columns]
         others = np.zeros_like(cells) if is_sparse else np.asarray(background)
-        blocks = np.array_split(np.arange(len(columns)), max(1, min(len(columns), MAX_PLAYERS)))
+        blocks = np.array_split(columns, max(1, min(len(columns), MAX_PLAYERS)))
         owner = np.repeat(np.arange(len(blocks)), [len(block) for block in blocks])
-        found = [" to ".join(dict.fromkeys(names[columns[k]] for k in (b[0], b[-1])))
-                 for b in blocks if len(b)]  # fmt: skip
+        ends = [dict.fromkeys((names[b[0]], names[b[-1]])) for b in blocks if len(b)]
 
         def mixed(present: BoolArray, places: IntArray) -> MatrixLike:
             values = np.where(present[:, owner], cells, others[places])
             if not is_sparse:
                 return values
-            at, kept = np.nonzero(values)
-            return sparse.csr_array(
-                (values[at, kept], (at, columns[kept])), shape=(len(present), shape[1])
-            )
+            kept = to_csr(values)
+            parts = kept.data, columns[kept.indices], kept.indptr
+            return sparse.csr_array(parts, shape=(len(present), row.shape[1]))
 
-        return found, len(others), mixed, "a row of zeros" if is_sparse else MEAN
+        about = "a row of zeros" if is_sparse else MEAN
+        return [" to ".join(pair) for pair in ends], len(others), mixed, about
 
     def _columns_and_words(self, row: MatrixLike) -> tuple[list[str], int, Rows, str] | None:
         """Return the columns of a frame, and in place of texts their words."""
@@ -246,7 +245,7 @@ def linear_evidence(model: Any, X: MatrixLike, names: Sequence[str]) -> list[Evi
         X = transformer.transform(X)
     if known is None or len(known) != X.shape[1]:
         known = names_of(np.empty((0, X.shape[1])))
-    reference = np.log(model.share_) - np.log1p(-model.share_)
+    reference = logit(model.share_)
     reference[model.varying_] = intercept
     rows, explained = sparse.csr_array(X), []
     for start, stop in pairwise(rows.indptr.tolist()):
