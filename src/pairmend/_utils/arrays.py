@@ -242,26 +242,6 @@ def _to_csr(X: FloatArray, is_stored: BoolArray) -> Matrix:
     return sparse.csr_array(cells, shape=X.shape)
 
 
-@dataclass(frozen=True)
-class Cells:
-    """The cells of a matrix, those that CSR stores, by row, as arrays of shape (n_cells,)."""
-
-    row: IntArray
-    column: IntArray
-    value: FloatArray
-    shape: tuple[int, int]
-
-    @classmethod
-    def of(cls, X: Matrix) -> "Cells":
-        """List the cells of a dense or CSR matrix."""
-        n_rows, n_columns = X.shape
-        if sparse.issparse(X):
-            row = np.repeat(np.arange(n_rows), np.diff(X.indptr))
-            return cls(row, X.indices, X.data, X.shape)
-        row = np.repeat(np.arange(n_rows), n_columns)
-        return cls(row, np.tile(np.arange(n_columns), n_rows), X.ravel(), X.shape)
-
-
 def is_frame(X: MatrixLike) -> bool:
     """Return whether X is a frame of pandas or polars or a table of pyarrow; imports none."""
     if hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_series")):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.arrays import Cells, densify
+from pairmend._utils.arrays import densify
 from pairmend._utils.computing import lazy
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.frames import FrameEncoder
@@ -88,9 +88,9 @@ class DistinctValues:
 
     @classmethod
     def _of_sparse(cls, X: Any) -> "DistinctValues":
-        cells = Cells.of(X)
+        cells = X.tocoo()
         n_rows, n_features = cells.shape
-        feature, value = cells.column, cells.value
+        feature, value = cells.col, cells.data
         with_zero = np.flatnonzero(np.bincount(feature, minlength=n_features) < n_rows)
         feature = np.concatenate([feature, with_zero])
         value = np.concatenate([value, np.zeros(len(with_zero))])
@@ -263,17 +263,17 @@ class Design:
 
     def _expand_sparse(self, X: Any) -> DesignMatrix:
         feature_statistics, n_numeric = self.feature_statistics, len(self.numeric)
-        cells = Cells.of(X)
+        cells = X.tocoo()
         # Number of a feature among the numeric ones.
         number = np.cumsum(~feature_statistics.categorical) - 1
-        counted = feature_statistics.categorical[cells.column]
-        missing = np.isnan(cells.value)
+        counted = feature_statistics.categorical[cells.col]
+        missing = np.isnan(cells.data)
 
         kept = ~counted & ~missing
-        row, column = cells.row[kept], number[cells.column[kept]]
+        row, column = cells.row[kept], number[cells.col[kept]]
         u, square = np.empty((2, len(row)))
-        self._scale(cells.value[kept], column, u, square)
-        place = feature_statistics.positions(cells.column[counted], cells.value[counted])
+        self._scale(cells.data[kept], column, u, square)
+        place = feature_statistics.positions(cells.col[counted], cells.data[counted])
         value_column = np.append(self.value_column, -2)[place]
         shown = value_column >= 0
         value_row = cells.row[counted]
@@ -286,14 +286,14 @@ class Design:
         missing &= ~counted
         unknown = value_column == -2
         absent_row = [cells.row[missing], value_row[unknown]]
-        absent_feature = [cells.column[missing], cells.column[counted][unknown]]
+        absent_feature = [cells.col[missing], cells.col[counted][unknown]]
         # Implicit zeros of a feature that was never zero in training are unknown values.
         never = np.flatnonzero(feature_statistics.categorical & (self.base >= 0))
         never = never[feature_statistics.values[self.base[never]] != 0]
         if len(never):
             listed = np.zeros((X.shape[0], len(never)), dtype=bool)
-            here = np.isin(cells.column, never)
-            listed[cells.row[here], np.searchsorted(never, cells.column[here])] = True
+            here = np.isin(cells.col, never)
+            listed[cells.row[here], np.searchsorted(never, cells.col[here])] = True
             left_row, left = np.nonzero(~listed)
             absent_row.append(left_row)
             absent_feature.append(never[left])
