@@ -40,9 +40,7 @@ def row_chunks(n_rows: int, row_size: int, max_bytes: int | None = None) -> Iter
     return batches(n_rows, max(1, n_bytes // (FLOAT_BYTES * max(1, row_size))))
 
 
-def pair_blocks(
-    n_labels: int, n_rows: int, pair_size: int = 0, max_bytes: int | None = None
-) -> Iterator[slice]:
+def pair_blocks(n_labels: int, n_rows: int, pair_size: int = 0) -> Iterator[slice]:
     """Cut the first labels of pairs so that the arrays of a block of pairs fit into memory.
 
     A block holds all pairs of one or more consecutive first labels. A pair needs `pair_size` floats
@@ -50,11 +48,10 @@ def pair_blocks(
     """
     size = BLOCK_ARRAYS * max(1, n_rows) + pair_size
     ends = np.cumsum(np.arange(n_labels - 1, 0, -1)) * (FLOAT_BYTES * size)
-    n_bytes = max_bytes or budget()
     start = 0
     while start < len(ends):
         spent = int(ends[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, spent + n_bytes, side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, spent + budget(), side="right")))
         yield slice(start, stop)
         start = stop
 

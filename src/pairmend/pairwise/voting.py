@@ -238,7 +238,7 @@ class LearnerClassifier(MultiLabelClassifier):
         return X if namespace is None else check_device_rows(X, namespace, self)
 
     def _chunks(self, X: MatrixLike) -> Iterator[slice]:
-        return row_chunks(count_rows(X), self._row_size(), self._space.max_bytes)
+        return row_chunks(count_rows(X), self._row_size())
 
     def _collect(self, X: MatrixLike, blocks: Callable[[MatrixLike], Blocks]) -> FloatArray:
         """Concatenate the blocks of all chunks of checked rows to an array (n_samples, ...)."""
@@ -368,8 +368,7 @@ class PairwiseVoting(LearnerClassifier):
         return int(size + self.learner_.sizes[0])
 
     def _blocks(self, X: MatrixLike) -> list[slice]:
-        sizes = count_rows(X), self.learner_.sizes[1], self._space.max_bytes
-        return list(pair_blocks(self._n_voting_labels, *sizes))
+        return list(pair_blocks(self._n_voting_labels, count_rows(X), self.learner_.sizes[1]))
 
     def _supports(self, X: MatrixLike) -> Blocks:
         blocks = self._blocks(X)
