@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier, RandomSubspaceNB, pairwise
+from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier, pairwise
 from pairmend.mended.kernel_ridge import MultiLabelKernelRidge
 from pairmend.neighbourhoods import GaussianNeighbourhood, GlobalNeighbourhood
 from public_classifiers import CLASSIFIERS, data_for, made
@@ -62,19 +62,6 @@ def test_a_base_that_takes_missing_values_and_a_scorer_of_probabilities(kind, sm
     clf = kind(base, random_state=0).fit(X, Y)
     assert np.isfinite(clf.predict_proba(X)).all()
     assert 0 <= get_scorer("average_precision")(clf, X, Y) <= 1
-
-
-def test_seeds_of_random_base_classifiers_and_transformers(small_set):
-    X, Y = small_set
-
-    def scores(base_seed, seed):
-        base = RandomSubspaceNB(random_state=base_seed)
-        return PairwiseClassifier(base, random_state=seed).fit(X, Y).predict_proba(X)
-
-    np.testing.assert_array_equal(scores(None, 1), scores(None, 1))
-    np.testing.assert_array_equal(scores(3, 1), scores(3, 2))
-    assert not np.allclose(scores(None, 1), scores(None, 2))
-    assert not np.allclose(scores(None, None), scores(None, None))
 
 
 def in_two_parts(rows):

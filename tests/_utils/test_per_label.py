@@ -140,18 +140,6 @@ def test_what_is_not_shared():
     np.testing.assert_allclose(models[0].scaler_.scaler_.mean_, X.mean(axis=0) / 2)
 
 
-def test_constant_and_single_labels():
-    constant = np.column_stack([Y[:, 0], np.zeros(60), Y[:, 1], np.ones(60)]).astype(int)
-    proba = BinaryRelevance(LOGISTIC).fit(X, constant).predict_proba(X)
-    expected = proba_of(models_of(LOGISTIC, X, Y[:, :2]), X)
-    np.testing.assert_allclose(proba[:, [0, 2]], expected, rtol=0, atol=1e-11)
-    np.testing.assert_allclose(proba[:, [1, 3]], np.tile([1 / 62, 61 / 62], (60, 1)))
-    alone = BinaryRelevance(LOGISTIC).fit(X, Y[:, :1]).predict_proba(X)
-    np.testing.assert_allclose(alone, expected[:, :1], rtol=1e-12)
-    none = BinaryRelevance(LOGISTIC).fit(X, constant[:, [1, 3]])
-    np.testing.assert_allclose(none.predict_proba(X), np.tile([1 / 62, 61 / 62], (60, 1)))
-
-
 @pytest.mark.parametrize("rows", [sparse.csr_array(X), X], ids=["CSR", "dense"])
 def test_invalid_rows_are_refused_as_by_one_model(rows):
     base = LogisticRegression() if rows is X else ScaledLogisticRegression()

@@ -43,12 +43,21 @@ def test_labels_that_never_or_always_occur(small_set):
 def test_seeds_reach_the_base(small_set):
     X, Y = small_set
     tree = DecisionTreeClassifier(max_features=1)
-    for kind in (BinaryRelevance, LabelPowerset, RAkEL, ClassifierChainEnsemble):
-        first, same, other = (
-            kind(tree, random_state=seed).fit(X[:60], Y[:60]).predict_proba(X) for seed in (0, 0, 1)
+    for kind in (
+        BinaryRelevance, LabelPowerset, RAkEL, ClassifierChainEnsemble, PairwiseClassifier
+    ):  # fmt: skip
+        own, same, other, none, another = (
+            kind(tree, random_state=seed).fit(X[:60], Y[:60]).predict_proba(X)
+            for seed in (0, 0, 1, None, None)
         )
-        np.testing.assert_array_equal(first, same)
-        assert (first != other).any()
+        np.testing.assert_array_equal(own, same)
+        assert (own != other).any()
+        assert (none != another).any()
+    fixed = clone(tree).set_params(random_state=3)
+    found = (
+        BinaryRelevance(fixed, random_state=seed).fit(X, Y).predict_proba(X) for seed in (1, 2)
+    )
+    np.testing.assert_array_equal(*found)
 
 
 def test_bases_and_parameters(small_set):
