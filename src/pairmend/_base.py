@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
@@ -24,14 +24,14 @@ from pairmend._utils.arrays import (
     set_feature_attributes,
 )
 from pairmend._utils.classifiers import check_params, is_auto
-from pairmend._utils.sklearn_private import FastParams, convert_arrays
+from pairmend._utils.sklearn_private import convert_arrays
 from pairmend._utils.training import Target, check_target, indicators_of, route_fit_params, tags_of
 from pairmend._utils.typing import FloatArray, MatrixLike, TargetLike
 from pairmend.frames.columns import column_kinds
 from pairmend.kernels.pairs import accept, sum_to_one
 
 
-class MultiLabelClassifier(ClassifierMixin, FastParams, ABC):
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     """A classifier of label indicators, or of 1-D classes, that gives each label a score.
 
     None as a parameter may stand for an object with parameters. ``get_params`` lists those of that

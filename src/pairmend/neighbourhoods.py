@@ -32,7 +32,6 @@ from pairmend._utils.arrays import (
     to_csr,
 )
 from pairmend._utils.sklearn_private import (
-    FastParams,
     HasMethods,
     Interval,
     StrOptions,
@@ -45,7 +44,7 @@ from pairmend.frames import FrameEncoder
 from pairmend.kernels.neighbourhood import adaptive_weights, gaussian_weights
 
 
-class _DistanceNeighbourhood(FastParams, ABC):
+class _DistanceNeighbourhood(BaseEstimator, ABC):
     """Base class of neighbourhoods by distance, which map rows to points in a scaled space."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -4,7 +4,7 @@ A label with one class only has its smoothed share. Preprocessing that does not 
 fitted once for all labels, and logistic models that share it are predicted by one product.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import is_
 from typing import Any, Self
 
@@ -19,7 +19,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import validate_data
 
 from pairmend._utils.arrays import as_numpy, is_valid, like_rows
-from pairmend._utils.computing import CACHED_CELLS, batches, one_blas_thread
 from pairmend._utils.progress import report, run_calls
 from pairmend._utils.sklearn_private import count_rows, validate_parameter_constraints
 from pairmend._utils.training import relative_weights
@@ -165,8 +164,6 @@ WITHOUT_TARGET = (
     "sklearn.random_projection.", "pairmend.",
 )  # fmt: skip
 """Packages of transformers whose fit uses no target, except for those whose tags require one."""
-MIN_ROWS = 256
-"""Smallest number of rows of a chunk: each is checked and transformed on its own."""
 
 
 class PerLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -312,7 +309,7 @@ def predict_per_label(
     """
     proba, varying = np.tile(as_numpy(share), (count_rows(X), 1)), as_numpy(varying)
     if models and _fits_all_labels(models[0]):
-        proba[:, varying] = _in_chunks(models[0]._label_proba, X)
+        proba[:, varying] = models[0]._label_proba(X)
     elif (linear := logistic_parts(models)) is not None:
         proba[:, varying] = _predict_stacked(models[0], linear, X)
     else:
@@ -374,25 +371,13 @@ def _predict_stacked(model: Any, linear: Linear, X: MatrixLike) -> FloatArray:
     first = _fitted_parts(model)[1]
     coef = coef.T.copy()  # the order that products with sparse rows need; they would copy any other
 
-    def predict(rows: MatrixLike) -> FloatArray:
-        for transformer in transformers:
-            rows = transformer.transform(rows)
-        if not is_valid(first, rows):
-            rows = validate_data(first, rows, accept_sparse="csr", reset=False)
-        scores = rows @ coef
-        scores += intercept
-        return check_probabilities(expit(scores).astype(np.float64, copy=False), first)
-
-    return _in_chunks(predict, X)
-
-
-@one_blas_thread()
-def _in_chunks(predict: Callable[[Any], FloatArray], X: MatrixLike) -> FloatArray:
-    """Return the predictions for an array in chunks of rows that stay in the cache."""
-    if type(X) is not np.ndarray or X.ndim != 2 or X.size <= CACHED_CELLS:
-        return predict(X)
-    chunks = batches(len(X), max(MIN_ROWS, CACHED_CELLS // X.shape[1]))
-    return np.concatenate([predict(X[rows]) for rows in chunks])
+    for transformer in transformers:
+        X = transformer.transform(X)
+    if not is_valid(first, X):
+        X = validate_data(first, X, accept_sparse="csr", reset=False)
+    scores = X @ coef
+    scores += intercept
+    return check_probabilities(expit(scores).astype(np.float64, copy=False), first)
 
 
 def smoothed_share(Y: BoolArray | IntArray, weights: FloatArray) -> FloatArray:

@@ -1,10 +1,8 @@
 """All private functions of scikit-learn that the package uses."""
 
-from functools import cache
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._array_api import _convert_to_numpy as to_numpy
@@ -32,15 +30,6 @@ except ImportError:  # scikit-learn 1.7 and 1.8
 
 HAS_ARRAY_API = move_estimator is not None
 """Whether scikit-learn has what arrays of other libraries than numpy need here."""
-
-
-class FastParams(BaseEstimator):
-    """Base class of estimators whose signature is read once, which takes long for small data."""
-
-    @classmethod
-    @cache
-    def _get_param_names(cls) -> list[str]:
-        return list(super()._get_param_names())
 
 
 def boosted_nodes(boosted: Any) -> tuple[list[Any], float]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state, metadata_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -27,7 +27,6 @@ from pairmend._utils.arrays import (
 from pairmend._utils.classifiers import check_params
 from pairmend._utils.computing import one_blas_thread
 from pairmend._utils.sklearn_private import (
-    FastParams,
     Interval,
     StrOptions,
     column_numbers,
@@ -46,7 +45,7 @@ from pairmend.naive_bayes.likelihood import ScoredRows, Scorer, Terms
 from pairmend.naive_bayes.sums import Sums
 
 
-class RandomSubspaceNB(ClassifierMixin, FastParams):
+class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
     """Naive Bayes classifiers in random subspaces, their probabilities averaged.
 
     Each of the classifiers uses a random subset of the features (Ho, 1998). A numeric feature is
