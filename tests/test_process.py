@@ -95,7 +95,7 @@ threads = [threading.Thread(target=predict) for _ in range(3)]
 for thread in threads:
     thread.start()
 n_wrong = 0
-for _ in range(20):
+for _ in range(10):
     child = os.fork()
     if child == 0:
         same = np.array_equal(clf.predict_proba(X[:20]), expected)
