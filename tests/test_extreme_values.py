@@ -30,10 +30,8 @@ def mixed(large, small):
 TRAINING = {
     "1e99": scaled_to(1e99),
     "signed maximum": np.sign(X) * MAXIMUM,
-    "one huge row": np.vstack([X[:-1], np.full((1, 4), 1e308)]),
     "denormal": scaled_to(1e-320),
     "zeros": np.zeros((60, 4)),
-    "constant": np.full((60, 4), 1e300),
     "mixed": mixed(1e99, 1e-99),
     "large offset": X * 1e-8 + 1e15,
 }
