@@ -343,7 +343,10 @@ def route_fit_params(
     if routed.get("sample_weight") is None:
         routed.pop("sample_weight", None)
     if not routing_enabled():  # which raises its own errors
-        signature(base.fit).bind(X, None, **routed)  # an error if it does not take one of them
+        try:
+            signature(base.fit).bind(X, None, **routed)
+        except TypeError as error:
+            raise TypeError(f"{type(base).__name__}.fit() {error}") from error
     if "sample_weight" not in routed:
         return routed, np.ones(count_rows(X))
     checked = check_row_weights(routed["sample_weight"], X)
