@@ -12,11 +12,6 @@ from pairmend.stats import bayesian_signed_rank, corrected_t_test, signed_rank_p
 PROBABILITIES = ["first_better", "equivalent", "second_better"]
 
 
-def monte_carlo_error(n_samples):
-    """Five standard errors of the least certain share."""
-    return 5 * np.sqrt(0.25 / n_samples)
-
-
 def folds_of(rng, repeats, folds, algorithms=3):
     """Losses of repeated cross-validation, indexed as a study's rows are."""
     index = pd.MultiIndex.from_product([range(repeats), range(folds)], names=["repeat", "fold"])
@@ -128,7 +123,7 @@ def test_probabilities_of_an_algorithm_that_always_wins_have_a_closed_form(n_set
     losses = np.column_stack([np.zeros(n_sets), np.linspace(0.1, 0.3, n_sets)])
     found = bayesian_signed_rank(losses, prior_strength=strength, n_samples=40_000)
     expected = scipy_stats.beta(strength, n_sets).cdf(np.sqrt(0.5))
-    assert found["first_better"].iloc[0] == pytest.approx(expected, abs=monte_carlo_error(40_000))
+    assert found["first_better"].iloc[0] == pytest.approx(expected, abs=0.0125)
     assert found["second_better"].iloc[0] == 0
 
 
@@ -148,7 +143,9 @@ def test_probabilities_add_up_mirror_and_depend_on_the_rope(rng, test):
     assert shares[0] < 0.9 < shares[-1]
 
 
-TWO = [[1, 2], [2, 1]]
+TWO = pd.DataFrame([[1, 2], [2, 1]])
+TWICE = TWO.set_axis(pd.Index([0, 0], name="fold"))
+TWO_SETS = pd.concat({"yeast": TWO, "flags": TWO}, names=["set"])
 
 
 @pytest.mark.parametrize(
@@ -157,25 +154,12 @@ TWO = [[1, 2], [2, 1]]
         (bayesian_signed_rank, TWO, {"rope": -0.1}, "rope must be a finite number of at least 0"),
         (corrected_t_test, TWO, {"rope": "1"}, "rope must be a finite number .* got '1'"),
         (corrected_t_test, TWO, {"test_share": 0}, "test_share must be a number between 0 and 1"),
-        (bayesian_signed_rank, TWO, {"prior_strength": 0}, "prior_strength must be positive"),
         (bayesian_signed_rank, TWO, {"prior_strength": np.inf}, "prior_strength must be a finite"),
-        (bayesian_signed_rank, TWO, {"n_samples": 10}, "n_samples must be a whole number of at"),
-        (bayesian_signed_rank, TWO, {"seed": None}, "seed must be a whole number of at least 0"),
         (bayesian_signed_rank, TWO, {"control": 7}, "control must be one of 0, 1, got 7"),
-        (corrected_t_test, [[1, 2]], {}, "needs at least 2 fold"),
+        (corrected_t_test, TWO[:1], {}, "needs at least 2 fold"),
         (corrected_t_test, [[1, 2], [2, np.nan]], {}, "Drop such folds"),
-        (
-            corrected_t_test,
-            pd.DataFrame(TWO, index=pd.Index([0, 0], name="fold")),
-            {},
-            r"same name twice: \[0\].* by \['repeat', 'fold'\]",
-        ),
-        (
-            corrected_t_test,
-            pd.concat({"yeast": pd.DataFrame(TWO), "flags": pd.DataFrame(TWO)}, names=["set"]),
-            {},
-            r"folds of 2 sets: .* one set; pass losses.loc\[name\]",
-        ),
+        (corrected_t_test, TWICE, {}, r"same name twice: \[0\].* by \['repeat', 'fold'\]"),
+        (corrected_t_test, TWO_SETS, {}, r"folds of 2 sets: .* one set; pass losses.loc\[name\]"),
     ],
 )
 def test_invalid_input_is_refused(test, losses, options, message):

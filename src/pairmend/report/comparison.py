@@ -95,8 +95,8 @@ def pair_tests(losses: Losses, alpha: float, control: str | None) -> pd.DataFram
     """Compare pairs by Wilcoxon's and Nemenyi's tests, with effect sizes and intervals."""
     adjust = procedure(losses.means.shape[1], control)
     tests = stats.wilcoxon(losses.means, adjust=adjust, control=control)
-    given: dict[str, Any] = {"of": "mean_differences", "control": control, "confidence": 1 - alpha}
-    intervals = stats.bootstrap_intervals(losses.sign * losses.means, **given)
+    signed = losses.sign * losses.means
+    intervals = stats.bootstrap_intervals(signed, control=control, confidence=1 - alpha)
     columns = ["wins", "ties", "losses", "rank_biserial", "method", "p_value", "adjusted_p_value"]
     found = intervals.join(tests[columns]).rename(columns=NAMES)
     if control is None:

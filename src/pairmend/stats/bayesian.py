@@ -17,7 +17,6 @@ from pairmend.stats.tables import (
     ROUNDING_ERROR,
     Table,
     check_share,
-    check_whole,
     pairs_of,
     read_losses,
 )
@@ -159,7 +158,7 @@ def bayesian_signed_rank(
     prior_strength : float, default=0.5
         Weight of the difference of 0, where each set has the weight 1.
     n_samples : int, default=50000
-        Number of samples of the weights, at least 100. The standard error of a probability p is
+        Number of samples of the weights. The standard error of a probability p is
         ``sqrt(p * (1 - p) / n_samples)``.
     seed : int, default=0
         The same seed gives the same probabilities.
@@ -250,10 +249,6 @@ def _sampled(
     """Check arguments; return losses, rope, and the weights of prior and sets in each sample."""
     width = _check_not_negative("rope", rope)
     strength = _check_not_negative("prior_strength", prior_strength)
-    if strength == 0:
-        raise ValueError("prior_strength must be positive, such as 0.5, got 0")
-    check_whole("n_samples", n_samples, 100)
-    check_whole("seed", seed, 0)
     table = read_losses(losses)
     parameters = [strength, *np.ones(len(table))]
     weights = np.random.default_rng(seed).dirichlet(parameters, n_samples)

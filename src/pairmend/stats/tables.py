@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 from itertools import combinations
-from numbers import Integral, Real
+from numbers import Real
 from typing import TypeAlias
 
 import numpy as np
@@ -81,15 +81,7 @@ def read_losses(
 
 def read_table(values: Table, what: str, column_is: str, row_is: str = "set") -> pd.DataFrame:
     """Return a table with a row per set as a frame of floats."""
-    frame = values.to_frame() if isinstance(values, pd.Series) else values
-    if not isinstance(frame, pd.DataFrame):
-        cells = np.asarray(frame, dtype=object)
-        if cells.ndim != 2:
-            raise ValueError(
-                f"{what} must be a table with two dimensions, a row per {row_is}, got shape "
-                f"{cells.shape}"
-            )
-        frame = pd.DataFrame(cells).infer_objects()
+    frame = pd.DataFrame(values).infer_objects()
     for names in (frame.columns, frame.index):
         if names.has_duplicates:
             repeated = names[names.duplicated()].unique().tolist()
@@ -117,19 +109,10 @@ def read_table(values: Table, what: str, column_is: str, row_is: str = "set") ->
 
 def read_p_values(p_values: PValues) -> pd.Series:
     """Return p-values as a series."""
-    if isinstance(p_values, Mapping):
-        names = pd.Index(list(p_values), tupleize_cols=False)
-        p_values = pd.Series(list(p_values.values()), index=names)
-    cells = np.asarray(p_values)
-    if cells.ndim != 1 or not len(cells):
-        raise ValueError(
-            f"p_values has shape {cells.shape}, expected a list of at least one number"
-        )
-    numbers = cells.astype(float)
-    bad = ~((numbers >= 0) & (numbers <= 1))
-    if bad.any():
-        raise ValueError(f"p_values has {numbers[bad].tolist()}, expected numbers in [0, 1]")
-    return pd.Series(numbers, index=p_values.index if isinstance(p_values, pd.Series) else None)
+    numbers = pd.Series(p_values, dtype=float)
+    if numbers.empty or not numbers.between(0, 1).all():
+        raise ValueError(f"p_values is {numbers.tolist()}, expected numbers in [0, 1]")
+    return numbers
 
 
 def check_share(name: str, value: float) -> float:
@@ -144,12 +127,6 @@ def check_choice(name: str, value: object, choices: tuple[Hashable, ...]) -> Non
     if value not in choices:
         listed = ", ".join(map(repr, choices))
         raise ValueError(f"{name} must be one of {listed}, got {value!r}")
-
-
-def check_whole(name: str, value: int, least: int) -> None:
-    """Raise an error if a value is not a whole number of at least `least`."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
 def pairs_of(names: pd.Index, control: Hashable | None = None) -> pd.MultiIndex:
