@@ -103,6 +103,7 @@ def make_record(
             traceback=np.where(is_failed, TRACEBACK, ""),
             chosen="",
             finished="2026-05-01T10:30:00+00:00",
+            run=2,
         ),
         sets=pd.DataFrame(facts).assign(
             set=list(sets),
@@ -111,7 +112,12 @@ def make_record(
             sha256="0" * 64,
             source=[f"made up, {name}.arff" for name in sets],
         ),
-        runs=pd.DataFrame([{**run, "ended": ended} for ended in ("", "2026-05-01T11:00:00+00:00")]),
+        runs=pd.DataFrame(
+            [
+                {**run, "run": number, "ended": ended}
+                for number, ended in ((1, ""), (2, "2026-05-01T11:00:00+00:00"))
+            ]
+        ),
     )
 
 

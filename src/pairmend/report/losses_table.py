@@ -29,7 +29,7 @@ SCORES = re.compile(
 """Names of metrics of which greater values are better."""
 TASK_COLUMNS = [
     "set", "repeat", "fold", "algorithm", "status", "fitted_by", "fit_seconds", "predict_seconds",
-    "warnings", "error", "traceback", "finished", "chosen",
+    "warnings", "error", "traceback", "finished", "chosen", "run",
 ]  # fmt: skip
 KEYS = ["set", "repeat", "fold", "algorithm", "criterion"]
 SECTIONS = ("ranks", "tests", "probabilities", "results")
@@ -134,7 +134,7 @@ def losses_record(
         results=rows,
         tasks=pd.DataFrame(columns=TASK_COLUMNS, dtype=object),
         sets=sets,
-        runs=pd.DataFrame(columns=["started", "ended", "versions", "machine"]),
+        runs=pd.DataFrame(columns=["run", "started", "ended", "versions", "machine"]),
     )
 
 

@@ -24,7 +24,6 @@ class Figure(NamedTuple):
     id: str
     caption: str
     drawing: Any
-    kind: str = "figure"
 
 
 class Fold(NamedTuple):
@@ -32,13 +31,12 @@ class Fold(NamedTuple):
 
     title: str
     parts: list[Any]
-    kind: str = "fold"
 
 
-class Code(str):
+class Code(NamedTuple):
     """Text with a fixed layout."""
 
-    kind = "code"
+    code: str
 
 
 class Section(NamedTuple):

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,7 @@ from pairmend import published, stats
 from pairmend._utils.text import counted, listed
 from pairmend.report import comparison
 from pairmend.report.comparison import MIN_SETS, Losses
-
-if TYPE_CHECKING:
-    from pairmend.study import StudyRecord
+from pairmend.study import StudyRecord
 
 TABLES = ("sets", "algorithms", "criteria", "title", "name")
 """Parts of a definition that are shown as tables or titles."""
@@ -82,7 +80,7 @@ class Summary:
         return {"title": self.title, "alpha": self.alpha, **plain, "notes": list(self.notes)}
 
 
-def summarise(record: "StudyRecord") -> Summary:
+def summarise(record: StudyRecord) -> Summary:
     """Compute the numbers of a report.
 
     Parameters
@@ -117,7 +115,6 @@ def summarise(record: "StudyRecord") -> Summary:
     >>> list(summary.algorithms.index), summary.n_values
     (['pairs'], 2)
     """
-    record = _within_definition(record)
     given, tasks = record.definition, record.tasks
     alpha, control = float(given.get("alpha", 0.05)), given.get("control")
     n_values = int(given["folds"]) * int(given["repeats"])
@@ -171,22 +168,6 @@ def summarise(record: "StudyRecord") -> Summary:
     )
 
 
-def _within_definition(record: "StudyRecord") -> "StudyRecord":
-    """Remove tasks and results of earlier runs that are not in the study's definition."""
-    given = record.definition
-
-    def kept(rows: pd.DataFrame) -> pd.DataFrame:
-        return rows[
-            rows["set"].isin(list(given["sets"]))
-            & rows["algorithm"].isin(list(given["algorithms"]))
-            & (rows["repeat"] < int(given["repeats"]))
-        ]
-
-    results = kept(record.results).astype({"value": float})
-    finite = np.isfinite(results["value"]) & results["criterion"].isin(list(given["criteria"]))
-    return replace(record, results=results[finite], tasks=kept(record.tasks))
-
-
 def _metrics(given: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """Return the metrics by title, with their names in the study and in files."""
     titles = [str(about["title"] or name) for name, about in given.items()]
@@ -198,7 +179,7 @@ def _metrics(given: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame({"name": list(given), "slug": slugs, "greater_is_better": greater}, index)
 
 
-def _sets(record: "StudyRecord") -> tuple[pd.DataFrame, bool]:
+def _sets(record: StudyRecord) -> tuple[pd.DataFrame, bool]:
     """Return the sets that have results, and whether the study is that of the paper."""
     found = set(record.results["set"])
     sets = record.sets.rename(columns={"paper_number": "number"}).set_index("set")
@@ -217,7 +198,8 @@ def _values(
     """Return the values of all folds, in the order of metrics, sets and algorithms."""
     titles = dict(zip(metrics["name"], metrics.index, strict=True))
     values = results.assign(metric=results["criterion"].map(titles)).drop(columns="criterion")
-    values = values[values["set"].isin(sets)].sort_values(["repeat", "fold"], kind="stable")
+    values = values.dropna(subset="metric")  # of a metric that the study had in an earlier run
+    values = values.sort_values(["repeat", "fold"], kind="stable")
     for column, order in (("algorithm", names), ("set", sets), ("metric", metrics.index)):
         values = values.iloc[np.argsort(pd.Index(order).get_indexer(values[column]), kind="stable")]
     return values
@@ -296,7 +278,7 @@ def _as_text(first_is_better: "pd.Series[bool]") -> str:
     return "; ".join(parts) or "none"
 
 
-def _notes(summary: Summary, record: "StudyRecord", names: list[str]) -> Iterator[str]:
+def _notes(summary: Summary, record: StudyRecord, names: list[str]) -> Iterator[str]:
     """Yield sentences about what is missing."""
     given, losses = record.definition, summary.losses
     n_pairs = len(names) - 1 if summary.control else comb(len(names), 2)
@@ -366,19 +348,15 @@ def _counted(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return rows.groupby(keys, sort=False).size().reset_index(name="tasks")
 
 
-def _runs(record: "StudyRecord") -> pd.DataFrame:
+def _runs(record: StudyRecord) -> pd.DataFrame:
     """Return when and with which versions tasks were computed."""
-    runs = record.runs.assign(
-        **{name: record.runs[name].map(_pairs) for name in ("versions", "machine")}
-    )
-    if "run" in record.tasks and len(record.tasks):
-        grouped = record.tasks.groupby("run")
-        done = grouped[["set", "algorithm"]].agg(lambda names: ", ".join(names.unique()))
-        done = done.rename(columns={"set": "sets", "algorithm": "algorithms"})
-        done["tasks"] = grouped.size()
-        runs = runs.join(done, on="run", how="inner")
+    grouped = record.tasks.groupby("run")
+    done = grouped[["set", "algorithm"]].agg(lambda names: ", ".join(names.unique()))
+    done = done.rename(columns={"set": "sets", "algorithm": "algorithms"})
+    runs = record.runs.join(done.assign(tasks=grouped.size()), on="run", how="inner")
+    plain = {name: runs[name].map(_pairs) for name in ("versions", "machine")}
     columns = ["started", "ended", "tasks", "sets", "algorithms", "versions", "machine"]
-    return runs[[name for name in columns if name in runs]]
+    return runs.assign(**plain)[columns]
 
 
 def _pairs(given: Mapping[str, Any] | None) -> str:

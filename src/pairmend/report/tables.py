@@ -47,8 +47,6 @@ class Table:
     "best" or "differs" for cells to emphasise. Adjusted p-values below `alpha` are emphasised.
     """
 
-    kind = "table"
-
     def __init__(
         self,
         id: str,
@@ -98,23 +96,20 @@ class Table:
 
     def to_latex(self) -> str:
         """Return the table as LaTeX, on several pages if it is long."""
-        heads = [[latex(title) for _, title in self.heads]]
-        if self.groups:
-            spans = [rf"\multicolumn{{{n}}}{{c}}{{{latex(name)}}}" for name, n in self.groups]
-            heads.insert(0, spans)
-        kinds = "".join("r" if number else "l" for number in self.is_number)
         rows = [[_COMMANDS[mark].format(latex(text)) for text, mark in row] for row in self.rows]
-        parts = [
-            r"% needs \usepackage{booktabs,longtable}",
-            rf"\begin{{longtable}}{{{kinds}}}",
-            rf"\caption{{{latex(f'{self.title} {self.caption}')}}}",
-            rf"\label{{tab:{self.id}}} \\ \toprule",
-            *(rf"{' & '.join(row)} \\" for row in heads),
-            r"\midrule \endhead",
-            *(rf"{' & '.join(row)} \\" for row in rows),
-            r"\bottomrule \end{longtable}",
-        ]
-        return "\n".join([*parts, ""])
+        heads: Any = [latex(title) for _, title in self.heads]
+        if self.groups:
+            heads = pd.MultiIndex.from_arrays([[latex(group) for group, _ in self.heads], heads])
+        style = pd.DataFrame(rows, columns=heads).style.hide(axis="index")
+        text: str = style.to_latex(
+            environment="longtable",
+            caption=latex(f"{self.title} {self.caption}"),
+            label=f"tab:{self.id}",
+            column_format="".join("r" if number else "l" for number in self.is_number),
+            multicol_align="c",
+            hrules=True,
+        )
+        return f"% needs \\usepackage{{booktabs,longtable}}\n{text}"
 
 
 def text_of(value: Any, kind: str = "number") -> str:

@@ -2,9 +2,9 @@
 
 import base64
 import io
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pairmend import plots
 from pairmend._utils import pages
@@ -13,16 +13,14 @@ from pairmend.plots.drawing import styled
 from pairmend.report.sections import Figure, inner_parts, sections, verdict_table
 from pairmend.report.summary import Summary, summarise
 from pairmend.report.tables import Table
-
-if TYPE_CHECKING:
-    from pairmend.study.store import StudyRecord
+from pairmend.study import StudyRecord, read_study
 
 MANIFEST = ".written"
 """File in the folders of tables and figures that lists the files of the last report."""
 
 
 def write_report(
-    study: "str | Path | StudyRecord | Summary",
+    study: str | Path | StudyRecord | Summary,
     out: str | Path | None = None,
     *,
     only: Collection[str] | None = None,
@@ -60,8 +58,6 @@ def write_report(
     'report.html'
     """
     if isinstance(study, (str, Path)):
-        from pairmend.study import read_study
-
         out = study if out is None else out
         study = read_study(study)
     if out is None:
@@ -76,33 +72,19 @@ def write_report(
     tables = [part for part in parts if isinstance(part, Table)]
     figures = [part for part in parts if isinstance(part, Figure)]
     images = {each.id: plots.to_svg(each.drawing, title=each.caption).encode() for each in figures}
-    text = _page(summary, verdicts, shown, images)
-    _write_folder(page.parent / "tables", _table_files(tables))
-    pdfs = {f"{each.id}.pdf": _pdf(each.drawing) for each in figures}
-    svgs = {f"{name}.svg": image for name, image in images.items()}
-    _write_folder(page.parent / "figures", {**svgs, **pdfs})
-    _write(page, text.encode())
-    return page
-
-
-def _page(summary: Summary, verdicts: Table, shown: list[Any], images: dict[str, bytes]) -> str:
-    """Return the report as an HTML page."""
     environment = pages.environment("pairmend.report", "a report")
     environment.filters["image"] = lambda name: base64.b64encode(images[name]).decode()
     template = environment.get_template("body.html.jinja")
     body = template.render(summary=summary, verdicts=verdicts, sections=shown)
-    return pages.page(summary.title, body)
-
-
-def _table_files(tables: Iterable[Table]) -> dict[str, bytes]:
-    """Return the contents of all files of tables."""
-    return {
-        f"{table.id}.{suffix}": text.encode()
-        for table in tables
-        for suffix, text in (
-            ("csv", table.to_csv()), ("md", table.to_markdown()), ("tex", table.to_latex())
-        )
-    }  # fmt: skip
+    files = {f"{table.id}.csv": table.to_csv() for table in tables}
+    files |= {f"{table.id}.md": table.to_markdown() for table in tables}
+    files |= {f"{table.id}.tex": table.to_latex() for table in tables}
+    _write_folder(page.parent / "tables", {name: text.encode() for name, text in files.items()})
+    svgs = {f"{name}.svg": image for name, image in images.items()}
+    pdfs = {f"{each.id}.pdf": _pdf(each.drawing) for each in figures}
+    _write_folder(page.parent / "figures", {**svgs, **pdfs})
+    _write(page, pages.page(summary.title, body).encode())
+    return page
 
 
 @styled
