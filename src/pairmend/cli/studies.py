@@ -21,7 +21,7 @@ def study(options: argparse.Namespace) -> dict[str, Any]:
     require_extra("jinja2", "matplotlib")  # before the run, which may take hours
     chosen = _chosen_study(options)
     out = options.out or Path("pairmend-" + re.sub(r"[^\w.-]+", "-", chosen.name))
-    jobs = options.jobs or (1 if options.dask else os.cpu_count() or 1)
+    jobs = options.jobs or os.cpu_count() or 1
     sources = {"data_dir": options.data, "download": options.download}
     rerun, changes = split_names(options.rerun), options.accept_changes
     plan = plan_study(chosen, out, **sources, rerun=rerun)

@@ -148,18 +148,13 @@ class Study:
                 for name, each in self.algorithms.items()
                 if name not in left_out
             }
-        names = [("the name", self.name)]
         for key, kind in PARTS.items():
-            if not given[key]:
-                raise ValueError(f"a study needs at least one of its {key}")
+            names = list(given[key])
+            if not names or not all(isinstance(name, str) and name for name in names):
+                raise ValueError(f"names of {key} must be one text or more, got {names}")
             named = {f"{key}.{name}": each for name, each in given[key].items()}
-            validate_parameter_constraints(
-                {place: [kind] for place in named}, named, caller_name="Study"
-            )
-            names += [(f"names of {key}", name) for name in given[key]]
-        for what, name in names:  # they are written to files, pages and tables
-            if not (isinstance(name, str) and 0 < len(name) <= 100 and name.isprintable()):
-                raise ValueError(f"{what} must be 1 to 100 printable letters, got {name!r}")
+            allowed = {place: [kind] for place in named}
+            validate_parameter_constraints(allowed, named, caller_name="Study")
         for key, part in given.items():
             object.__setattr__(self, key, part)  # frozen, so in no other way
 

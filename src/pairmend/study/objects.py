@@ -37,26 +37,22 @@ def find(path: Any) -> Any:
     """Import the object with an import path such as ``sklearn.svm.LinearSVC``."""
     try:
         module, _, name = path.rpartition(".")
-        found = importlib.import_module(module)
-        _refuse_namesake(module.partition(".")[0])
-        return getattr(found, name)
+        found = getattr(importlib.import_module(module), name)
     except Exception as error:  # modules can raise anything when they are imported
         raise ImportError(
             f"cannot import {path!r}, expected module.name: {type(error).__name__}: {error}"
         ) from error
-
-
-def _refuse_namesake(top: str) -> None:
-    """Refuse a module if the first folder of the path has another one of the same name."""
     # Modules stay imported. Two study files in different folders can each have a module of the
     # same name, and the second one must not get the module of the first.
+    top = module.partition(".")[0]
     here = PathFinder.find_spec(top, sys.path[:1])
     loaded = getattr(sys.modules.get(top), "__file__", None)
-    if here and here.origin and loaded and Path(here.origin).resolve() != Path(loaded).resolve():
+    if here and here.origin and loaded and not Path(here.origin).samefile(loaded):
         raise ImportError(
             f"the module {top!r} is already imported from {loaded}, but {here.origin} is "
             "needed. Run the study in a separate Python process, or rename the module."
         )
+    return found
 
 
 def own_file(module: str) -> Path | None:

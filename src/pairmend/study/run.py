@@ -302,9 +302,10 @@ def run_study(
     jobs : int, default=1
         Number of worker processes. Results do not depend on it.
     dask : str or distributed.Client, default=None
-        A Dask cluster to use instead of local processes: the address of its scheduler, or a
-        client. Results do not depend on it. Sets are read here and sent to the workers, which
-        need the same version of pairmend, but no files. Needs ``pip install 'pairmend[dask]'``.
+        A Dask cluster to use instead of local processes, with its own number of workers: the
+        address of its scheduler, or a client. Results do not depend on it. Sets are read here and
+        sent to the workers, which need the same version of pairmend, but no files. Needs
+        ``pip install 'pairmend[dask]'``.
     accept_changes : bool, default=False
         Whether to continue although code, versions of packages or the files of finished sets
         differ from those of the results in the folder, which are kept.
@@ -346,10 +347,6 @@ def run_study(
     store.require_extra()
     from filelock import FileLock, Timeout
 
-    if not isinstance(jobs, int) or jobs < 1:
-        raise ValueError(f"jobs must be a whole number of at least 1, got {jobs!r}")
-    if dask is not None and jobs != 1:
-        raise ValueError("give jobs or dask, not both: a cluster has its own number of workers")
     sources: dict[str, Any] = {"data_dir": data_dir and Path(data_dir), "download": download}
     with ExitStack() as stack:
         perform: Any = partial(run_in_processes, n_workers=jobs)
@@ -478,13 +475,12 @@ class _Run:
         """Perform all jobs, and store the start of the run and each outcome."""
         study, sets = self.study, self.plan.sets
         present = {name: study.sets[name] for name in sets.name[sets.missing == ""]}
-        processor = platform.processor() or platform.machine()
         machine = {"system": platform.platform(), "processors": os.cpu_count()}
         with importable(study.folder):
             about = {
                 "started": now(),
                 "versions": json.dumps(objects.versions(study.algorithms)),
-                "machine": json.dumps({**machine, "processor": processor}),
+                "machine": json.dumps(machine),
             }
             definition = replace(study, sets=present).definition()
             self.number = store.start_run(self.folder, definition, files_of(study), about, again)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.sklearn_private import Interval, validate_parameter_constraints
+from pairmend._utils.training import check_indicators
 from pairmend.datasets import MultiLabelData, ReadLimits, load, load_file, one_hot
 from pairmend.datasets.data import subset
 from pairmend.datasets.named_sets import CatalogueEntry, find_entry, is_available
@@ -126,10 +127,8 @@ def as_data(given: Any) -> MultiLabelData:
 
 
 def _paired(X: Any, target: Any) -> MultiLabelData:
-    Y = np.asarray(target.toarray() if sparse.issparse(target) else target)
-    if Y.ndim != 2 or not np.isin(Y, (0, 1)).all():
-        raise ValueError(f"Y must hold label indicators, 0 or 1, in 2 dimensions; got {Y.shape}")
-    names, categories = getattr(X, "columns", None), {}
+    Y, categories = check_indicators(target).astype(np.int64), {}
+    names = getattr(X, "columns", None)
     if names is not None:
         columns = [column for _, column in X.items()]
         for place, column in enumerate(columns):
@@ -141,7 +140,6 @@ def _paired(X: Any, target: Any) -> MultiLabelData:
         X = np.asarray(X, dtype=np.float64)
     features = (f"f{i}" for i in range(X.shape[-1])) if names is None else map(str, names)
     labels = map(str, getattr(target, "columns", range(Y.shape[1])))
-    Y = Y.astype(np.int64)
     return MultiLabelData(X, Y, tuple(features), tuple(labels), categories, name="", source=())
 
 

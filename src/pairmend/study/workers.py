@@ -143,7 +143,7 @@ def _outcomes(
                     yield from future.result()
                 except CancelledError as error:
                     raise ConnectionError(LOST) from error
-                except RuntimeError:  # a worker process cannot start
+                except RuntimeError:  # a worker process cannot load the study
                     raise
                 except Exception as error:
                     if type(error).__name__ == "KilledWorker" and job not in killed:
@@ -159,7 +159,7 @@ class _Worker:
         self.setup, self.time_limit = setup, time_limit
         self.process: Any = None
         self.set = ""
-        self.lock, self.closed, self.ready, self.late = threading.Lock(), False, False, False
+        self.lock, self.closed, self.late = threading.Lock(), False, False
 
     def close(self) -> None:
         """Kill the process, and start no other."""
@@ -186,8 +186,6 @@ class _Worker:
                     break
                 code = _end(self.process)
                 cause = f"exit code {code}" if code >= 0 else signal.strsignal(-code)
-                if not self.ready and code > 0:
-                    raise RuntimeError(f"a worker process could not start: {cause}") from None
                 failed, n_deaths = batch, n_deaths + (not self.late)
                 error: Exception | None = None
                 if self.late:
@@ -215,11 +213,11 @@ class _Worker:
                 group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
             pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **group}
             self.process = subprocess.Popen([sys.executable, "-c", START], **pipes)
-            self.ready, self.late, self.set = False, False, ""
+            self.late, self.set = False, ""
         # Its children may keep the pipe open when it has ended.
         threading.Thread(target=_end, args=(self.process, False), daemon=True).start()
         self._send(self.setup)
-        self.ready = self._receive(None)
+        self._receive(None)
 
     def _send(self, message: bytes) -> None:
         with suppress(OSError):  # _receive notices that the process is dead
