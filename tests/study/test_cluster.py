@@ -90,18 +90,15 @@ def test_a_lost_cluster_is_an_error(sets, local, tmp_path):
     pd.testing.assert_frame_equal(run_study(study, tmp_path), run_study(study))
 
 
-def test_the_option_dask_is_the_address_of_a_scheduler(cluster, tmp_path, monkeypatch, capsys):
+def test_the_option_dask_is_the_address_of_a_scheduler(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr("pairmend.report.write_report", lambda out: out / "report.html")
     file, out, address = tmp_path / "study.toml", tmp_path / "out", cluster.scheduler.address
     file.write_text(
         'folds = 2\n[algorithms.A]\nclass = "odd_classifiers.Frequent"\n'
         '[sets.one]\nfunction = "pairmend.datasets.make_shapes"\nparams = { n_samples = 40 }\n'
     )
-    words = ["study", str(file), "--dask", address, "--out", str(out)]
-    assert main(words) == 0
+    assert main(["study", str(file), "--dask", address, "--out", str(out)]) == 0
     assert len(read_study(out).results) == 8
-    assert main([*words, "--jobs", "2"]) == 2
-    assert "give jobs or dask, not both" in capsys.readouterr().err
 
 
 def test_other_addresses_and_versions_are_errors(study, tmp_path):

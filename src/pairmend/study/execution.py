@@ -8,7 +8,7 @@ import traceback
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
@@ -161,11 +161,8 @@ def perform(study: Study, batch: Batch, data: Rows) -> Iterator[Outcome]:
                 labels = predicted_labels(model, rows, n_labels)
                 prediction.seconds = time.perf_counter() - started
                 if needs_scores or study.predictions == "scores":
-                    try:
+                    with suppress(*() if needs_scores else (Exception,)):
                         scores = predicted_scores(model, rows, n_labels)
-                    except Exception:  # classifiers can raise anything
-                        if needs_scores:
-                            raise
                 # Metrics are computed from what is stored, so that those computed later are equal.
                 stored = packed(data.Y[test], labels, scores)
                 found = unpacked(stored)

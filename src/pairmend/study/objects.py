@@ -178,22 +178,20 @@ def public_path(thing: Any) -> str | None:
     return None
 
 
-def digests(files: Mapping[str, Path]) -> dict[str, str]:
+def digests(files: Mapping[str, Path | None]) -> dict[str, str]:
     """Return the SHA-256 of files; those that are absent are left out."""
     return {
         name: hashlib.sha256(path.read_bytes()).hexdigest()
         for name, path in files.items()
-        if path.is_file()
+        if path and path.is_file()
     }
 
 
 def versions(algorithms: Mapping[str, Any] | None = None) -> dict[str, str]:
     """Return the versions of Python and of the packages that results depend on."""
-    names = set(PACKAGES)
-    if algorithms:
-        distributions = metadata.packages_distributions()
-        for module in modules_of([*algorithms.values()]):
-            names.update(distributions.get(module.partition(".")[0], ()))
+    distributions, names = metadata.packages_distributions(), set(PACKAGES)
+    for module in modules_of([*(algorithms or {}).values()]):
+        names.update(distributions.get(module.partition(".")[0], ()))
     found = {"python": platform.python_version()}
     for name in sorted(names):
         with suppress(metadata.PackageNotFoundError):

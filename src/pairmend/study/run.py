@@ -67,6 +67,8 @@ class Plan:
         ``done`` and ``tasks`` (numbers of tasks that are done, and of all), ``fits`` (number of
         remaining fits), ``prediction_bytes`` (size of the predictions to be stored, before they
         are compressed; 0 for sets that are not in the catalogue).
+    n_tasks, n_done : int
+        Numbers of tasks on sets that can be loaded, and of those that are done.
     changes : tuple of str
         Differences from the study in the folder that make results incomparable.
     code_changes : tuple of str
@@ -84,19 +86,11 @@ class Plan:
     """
 
     sets: "pd.DataFrame"
-    changes: tuple[str, ...] = ()
-    code_changes: tuple[str, ...] = ()
-    done: frozenset[Task] = field(default=frozenset(), repr=False)
-
-    @property
-    def n_tasks(self) -> int:
-        """Number of tasks on sets that can be loaded."""
-        return int(self.sets.tasks[self.sets.missing == ""].sum())
-
-    @property
-    def n_done(self) -> int:
-        """Number of these tasks that are done."""
-        return int(self.sets.done[self.sets.missing == ""].sum())
+    n_tasks: int
+    n_done: int
+    changes: tuple[str, ...]
+    code_changes: tuple[str, ...]
+    done: frozenset[Task] = field(repr=False)
 
 
 def plan_study(
@@ -159,7 +153,9 @@ def plan_study(
                 used = stored.runs[stored.runs.run.isin(stored.tasks.run)]  # the others did nothing
                 old = {name: text for found in used.versions for name, text in found.items()}
                 different += _differences(old, objects.versions(study.algorithms), {*old})
-    return Plan(pd.DataFrame(planned), tuple(changes), tuple(different), done)
+    sets = pd.DataFrame(planned)
+    n_tasks, n_done = (int(sets[key][sets.missing == ""].sum()) for key in ("tasks", "done"))
+    return Plan(sets, n_tasks, n_done, tuple(changes), tuple(different), done)
 
 
 def _names_of(study: Study, names: Iterable[str]) -> set[str]:
@@ -264,10 +260,7 @@ def files_of(study: Study) -> dict[str, dict[str, str]]:
     parts = {f"algorithms.{name}": each for name, each in study.algorithms.items()}
     parts |= {f"criteria.{name}": vars(each) for name, each in study.criteria.items()}
     for place, part in parts.items():
-        files = {
-            name: objects.own_file(name) for name in objects.modules_of(objects.describe(part))
-        }
-        found[place] = objects.digests({name: path for name, path in files.items() if path})
+        found[place] = objects.digests({n: objects.own_file(n) for n in objects.modules_of(part)})
     return found
 
 
@@ -375,12 +368,9 @@ def run_study(
         record = read_study(folder)
     failed = record.tasks[record.tasks.status == "failed"]
     if len(failed):
-        warnings.warn(
-            f"{len(failed)} of {len(record.tasks)} tasks failed and have no results; the first: "
-            f"{failed.error.iloc[0]}",
-            FailedTasksWarning,
-            stacklevel=2,
-        )
+        message = f"{len(failed)} of {len(record.tasks)} tasks failed and have no results"
+        message += f"; the first: {failed.error.iloc[0]}"
+        warnings.warn(message, FailedTasksWarning, stacklevel=2)
     return record.results
 
 

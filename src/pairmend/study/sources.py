@@ -103,9 +103,8 @@ class Source:
         """Return the files of the user's own that the contents of the set depend on, by name."""
         paths = [Path(self.table[key]) for key in ("file", "xml") if key in self.table]
         if "function" in self.table:
-            paths += filter(
-                None, [own_file(getattr(find(self.table["function"]), "__module__", ""))]
-            )
+            path = own_file(getattr(find(self.table["function"]), "__module__", ""))
+            paths += [path] if path else []
         return {path.name: path for path in paths}
 
 
