@@ -83,9 +83,9 @@ def test_a_set_without_a_value_is_left_out(wide):
 @pytest.mark.parametrize(("text", "message"), [
     ("a,b,c\n1,2,1\n3,4,1\n", "found the columns a, b, c, with cells that are no numbers or"),
     ("set,A,B\nx,0.1,low\ny,0.2,high\n", "with cells that are no numbers"),
-    ("set,A\nx,0.1\ny,0.2\n", "needs at least two algorithms, found ['A']"),
+    ("set,A\nx,0.1\ny,0.2\n", "needs values of at least two algorithms, found ['A']"),
     ("set,A,B\nx,0.1,0.2\nx,0.2,0.3\n", "2 values occur twice. Values of folds need a"),
-    ("set,algorithm,value\nx,A,\nx,B,\n", "there is no value; expected a long"),
+    ("set,algorithm,value\nx,A,\nx,B,\n", "at least two algorithms, found []"),
     ("set,algorithm,value\nx,A,1\n,B,2\n", "rows have no ['set']; fill"),
     ("set,dataset,algorithm,value\nx,x,A,1\n", "several columns mean ['set']; keep one"),
     ("", "cannot be read as a table"),

@@ -14,6 +14,7 @@ from pairmend import published, stats
 from pairmend.report import summarise
 
 PAPER = ["LPW", "FCM", "FCM-W", "FCM-O"]
+LOSSES = ["hamming", "macro_f1", "micro_f1", "zero_one"]
 
 
 def slow_values(record):
@@ -94,7 +95,7 @@ def test_printed_losses_have_the_golden_ranks_and_p_values(summary_of):
     titles = dict(zip(summary.metrics["name"], summary.metrics.index, strict=True))
     ranks = summary.ranks.loc[titles["hamming"]]
     assert list(ranks) == pytest.approx([2.966, 1.931, 2.707, 2.397], abs=5e-4)
-    tests = summary.friedman.loc[[titles[name] for name in published.METRICS]]
+    tests = summary.friedman.loc[[titles[name] for name in LOSSES]]
     assert list(tests["p"]) == pytest.approx([0.00957, 0.3916, 0.6543, 0.00401], rel=2e-3)
     # by hand: 3 × 0.00957, 2 × 0.3916, at least that, 4 × 0.00401
     assert list(tests["adjusted p"]) == pytest.approx([0.0287, 0.7832, 0.7832, 0.016], rel=5e-3)

@@ -24,9 +24,6 @@ SOURCE = (
 ALGORITHMS = ("LPW", "FCM", "FCM-W", "FCM-O")
 """The algorithms, numbered 1 to 4 in the paper."""
 
-METRICS = ("hamming", "macro_f1", "micro_f1", "zero_one")
-"""The losses, by their names in `pairmend.metrics.LOSSES`."""
-
 CHARACTERISTICS = ("N", "d", "L", "LC", "LD", "avIR", "AVsc")
 """Characteristics that the paper prints for each set; ``d`` counts features and labels."""
 
@@ -73,11 +70,7 @@ def losses() -> "pd.DataFrame":
 
 
 def _read(name: str) -> "pd.DataFrame":
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "the paper's tables need pandas, which is not installed: pip install 'pairmend[study]'"
-        ) from error
+    import pandas as pd
+
     with resources.files("pairmend.published").joinpath(name).open() as file:
         return pd.read_csv(file)

@@ -107,7 +107,10 @@ def losses_record(
     scores += [str(name) for name in frame.columns if str(name).strip().casefold() == "score"]
     unknown = ", ".join(map(repr, sorted(greater - set(metrics))))
     for is_wrong, message in (
-        (len(algorithms) < 2, f"a comparison needs at least two algorithms, found {algorithms}"),
+        (
+            len(algorithms) < 2,
+            f"a comparison needs values of at least two algorithms, found {algorithms}",
+        ),
         (unknown, f"there is no metric {unknown}; found {', '.join(map(repr, metrics))}"),
         (
             scores and greater_is_better is False,
@@ -181,7 +184,6 @@ def _tidy(frame: pd.DataFrame, where: str) -> pd.DataFrame:
             "numbers or without names of sets (if these are numbers, call their column set); "
             f"{LAYOUTS}",
         ),
-        (rows.empty, f"there is no value; {LAYOUTS}"),
         (missing, f"rows have no {missing[:1]}; fill these cells, or remove the rows"),
         (
             n_twice,

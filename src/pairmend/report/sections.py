@@ -1,6 +1,6 @@
 """Sections of a report: their texts, tables and figures, from its summary."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,24 +70,12 @@ def sections(summary: Summary) -> list[Section]:
         ("failures", "Failed tasks"): _failures(summary),
         ("run", "Settings and runs"): _run(summary),
     }
-    found = [Section(*names, list(_filled(parts))) for names, parts in made.items()]
-    return [section for section in found if section.parts]
-
-
-def inner_parts(parts: Iterable[Any]) -> Iterator[Any]:
-    """Yield all parts, those of folds included."""
-    for part in parts:
-        yield part
-        if isinstance(part, Fold):
-            yield from inner_parts(part.parts)
-
-
-def _filled(parts: Iterable[Any]) -> Iterator[Any]:
-    """Yield the parts that are not empty."""
-    for part in parts:
-        content = part.parts if isinstance(part, Fold) else getattr(part, "rows", [part])
-        if content:
-            yield part
+    found = []
+    for names, parts in made.items():
+        filled = [part for part in parts if getattr(part, "rows", getattr(part, "parts", part))]
+        if filled:
+            found.append(Section(*names, filled))
+    return found
 
 
 def _ranks(summary: Summary) -> Iterator[Any]:

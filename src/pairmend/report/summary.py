@@ -198,8 +198,8 @@ def _values(
     """Return the values of all folds, in the order of metrics, sets and algorithms."""
     titles = dict(zip(metrics["name"], metrics.index, strict=True))
     values = results.assign(metric=results["criterion"].map(titles)).drop(columns="criterion")
-    values = values.dropna(subset="metric")  # of a metric that the study had in an earlier run
-    values = values.sort_values(["repeat", "fold"], kind="stable")
+    # Metrics that the study had in an earlier run have no title.
+    values = values.dropna(subset="metric").sort_values(["repeat", "fold"], kind="stable")
     for column, order in (("algorithm", names), ("set", sets), ("metric", metrics.index)):
         values = values.iloc[np.argsort(pd.Index(order).get_indexer(values[column]), kind="stable")]
     return values

@@ -10,13 +10,10 @@ from pairmend import plots
 from pairmend._utils import pages
 from pairmend._utils.files import replaced
 from pairmend.plots.drawing import styled
-from pairmend.report.sections import Figure, inner_parts, sections, verdict_table
+from pairmend.report.sections import Figure, sections, verdict_table
 from pairmend.report.summary import Summary, summarise
 from pairmend.report.tables import Table
 from pairmend.study import StudyRecord, read_study
-
-MANIFEST = ".written"
-"""File in the folders of tables and figures that lists the files of the last report."""
 
 
 def write_report(
@@ -68,8 +65,9 @@ def write_report(
         page = page / "report.html"
     shown = [each for each in sections(summary) if only is None or each.id in only]
     verdicts = verdict_table(summary)
-    parts = [verdicts, *inner_parts(part for section in shown for part in section.parts)]
-    tables = [part for part in parts if isinstance(part, Table)]
+    parts = [part for section in shown for part in section.parts]
+    parts = [inner for part in parts for inner in getattr(part, "parts", [part])]
+    tables = [verdicts, *(part for part in parts if isinstance(part, Table))]
     figures = [part for part in parts if isinstance(part, Figure)]
     images = {each.id: plots.to_svg(each.drawing, title=each.caption).encode() for each in figures}
     environment = pages.environment("pairmend.report", "a report")
@@ -83,7 +81,7 @@ def write_report(
     svgs = {f"{name}.svg": image for name, image in images.items()}
     pdfs = {f"{each.id}.pdf": _pdf(each.drawing) for each in figures}
     _write_folder(page.parent / "figures", {**svgs, **pdfs})
-    _write(page, pages.page(summary.title, body).encode())
+    _write_folder(page.parent, {page.name: pages.page(summary.title, body).encode()})
     return page
 
 
@@ -97,19 +95,8 @@ def _pdf(drawing: Any) -> bytes:
 
 
 def _write_folder(folder: Path, files: dict[str, bytes]) -> None:
-    """Write files to a folder; remove those of an earlier report that are not among them."""
+    """Write files to a folder, each completely or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    manifest = folder / MANIFEST
-    named = manifest.read_text(encoding="utf-8").splitlines() if manifest.is_file() else []
-    earlier = {path.name for path in folder.iterdir() if path.is_file()} & set(named)
-    for name in earlier - set(files):
-        (folder / name).unlink()
-    # The manifest first: after an interruption it lists all files.
-    _write(manifest, "".join(f"{name}\n" for name in files).encode())
     for name, content in files.items():
-        _write(folder / name, content)
-
-
-def _write(path: Path, content: bytes) -> None:
-    with replaced(path) as temporary:
-        temporary.write_bytes(content)
+        with replaced(folder / name) as temporary:
+            temporary.write_bytes(content)
