@@ -50,13 +50,10 @@ def test_losses_far_apart_get_a_logarithmic_scale(small, scale):
     assert high > 0.95
 
 
-@pytest.mark.parametrize(("n_sets", "n_algorithms"), [(1, 12), (29, 12)])
-def test_spread_can_be_read(n_sets, n_algorithms, rng, drawn, texts_overlap, cut_off):
-    of_set = {name: rng.uniform(0.2, 0.9, size=10) for name in NAMES[:n_algorithms]}
-    ax = drawn(plots.fold_spread(rows(dict.fromkeys(NAMES[:n_sets], of_set))))
-    assert not texts_overlap([*ax.get_yticklabels(), ax.xaxis.label])
-    assert not texts_overlap(ax.get_legend().get_texts())
-    assert not cut_off(ax)
+@pytest.mark.parametrize("n_sets", [1, 29])
+def test_spread_can_be_read(n_sets, rng, check_readable):
+    of_set = {name: rng.uniform(0.2, 0.9, size=10) for name in NAMES[:12]}
+    check_readable(plots.fold_spread(rows(dict.fromkeys(NAMES[:n_sets], of_set))).figure)
 
 
 def beside(published, measured, names="abc"):
@@ -89,14 +86,13 @@ def test_points_diagonal_and_names():
 
 
 @pytest.mark.parametrize("spread", [0.03, 1.0])
-def test_names_stay_apart(spread, rng, drawn, texts_overlap, cut_off):
+def test_names_stay_apart(spread, rng, check_readable):
     # Eighty points, all far, in a heap or all over the place: the twelve furthest are named.
     published = {f"algorithm {n}": 0.2 + spread * rng.uniform(size=20) for n in range(4)}
     measured = {name: losses + 0.3 for name, losses in published.items()}
-    ax = drawn(plots.published_and_measured(beside(published, measured, NAMES[:20])))
+    ax = plots.published_and_measured(beside(published, measured, NAMES[:20]))
     assert len(ax.texts) == 12
-    assert not texts_overlap(ax.texts)
-    assert not cut_off(ax)
+    check_readable(ax.figure)
 
 
 def test_losses_that_are_missing_or_not_finite_are_refused():

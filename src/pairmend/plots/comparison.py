@@ -119,12 +119,8 @@ def published_and_measured(losses: "pd.DataFrame", *, far: float = 0.1, ax: Any 
     ax.plot(limits, limits, color=INK, lw=0.8, ls="--", zorder=1)
     ax.set(xlim=limits, ylim=limits, xlabel="published loss", ylabel="measured loss")
     ax.grid()
-    place: dict[str, Any] = {
-        "loc": "lower left",
-        "bbox_to_anchor": (0, 1),
-        "ncols": min(4, len(algorithms)),
-    }
-    drawing.add_legend(ax, handles, algorithms, **place)
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1)}
+    drawing.add_legend(ax, handles, algorithms, ncols=min(4, len(algorithms)), **place)
     # The names are a column on the right, in the order of the measured losses.
     distances = losses["measured"].sub(losses["published"]).abs()
     far_ones = losses.assign(distance=distances)[distances > far]

@@ -9,12 +9,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
 from html import escape
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from pairmend._utils.text import one_line
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -109,7 +106,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
 
 @styled
-def to_svg(ax: "Axes", *, title: str) -> str:
+def to_svg(ax: Any, *, title: str) -> str:
     """Convert the figure of a plot to an SVG image.
 
     Text stays text. The image loads no other files, has no date, and is reproducible. It has no

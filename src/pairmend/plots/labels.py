@@ -79,8 +79,7 @@ def _draw_labels_per_row(ax: Any, n_of_rows: Any) -> None:
     ax.bar(np.arange(len(counts)), counts, width=0.8, color=BLUE)
     ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))
     ax.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-    ax.set_xlabel("labels of the row")
-    ax.set_ylabel("rows")
+    ax.set(xlabel="labels of the row", ylabel="rows")
 
 
 def _draw_co_occurrence(figure: Any, ax: Any, names: list[str], together: Any) -> None:

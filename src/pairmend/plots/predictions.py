@@ -194,8 +194,7 @@ def plot_correction(
             image = ax.scatter(*place, c=values[rows], s=SIZE, marker=marker, **look)
         bar = figure.colorbar(image, ax=ax, location="bottom", shrink=0.9)
         bar.set_label("change of the probability" if title == "change" else "probability")
-        ax.set_title(title)
-        ax.set_xlabel(short(names[0]))
+        ax.set(title=title, xlabel=short(names[0]))
     axes[0].set_ylabel(short(names[1]))
     axes[2].scatter(*positions[changed].T, s=2.2 * SIZE, facecolors="none", edgecolors=INK)
     title = f"{changed.sum():,} of {len(before):,} predictions changed"

@@ -194,13 +194,10 @@ def plot_reliability(
         handles += shares.plot(found.predicted, found.observed, **style)
         numbers.plot(found.predicted, found.counts, **style)
         names.append(f"{found.error:.3f}  {name}")
-    shares.set_ylabel("share of true labels")
-    shares.set_ylim(-0.03, 1.03)
-    numbers.set_yscale("log")
+    shares.set(ylabel="share of true labels", ylim=(-0.03, 1.03))
+    numbers.set(yscale="log", ylabel="count", xlabel="predicted probability")
     numbers.yaxis.set_major_formatter("{x:,.0f}")
     numbers.minorticks_off()
-    numbers.set_ylabel("count")
-    numbers.set_xlabel("predicted probability")
     for ax in (shares, numbers):
         ax.grid()
     if title is not None:

@@ -131,8 +131,8 @@ def critical_difference(
     lowest, highest = -(first_row + n_rows - 0.4), 3.6
     ax = axes_or_new(ax, 6.0, 0.24 * (highest - lowest))
     end = max(worst, 1 + critical_difference)
-    ax.set_xlim(1 - 0.05 * (end - 1), end + 0.05 * (end - 1))
-    ax.set_ylim(lowest, highest)
+    margin = 0.05 * (end - 1)
+    ax.set(xlim=(1 - margin, end + margin), ylim=(lowest, highest))
     ax.axis("off")
     line: dict[str, Any] = {"color": INK, "lw": 1.2, "solid_capstyle": "butt", "clip_on": False}
     ax.plot([1, worst], [0, 0], **line)

@@ -6,7 +6,6 @@ practice. The three probabilities of a pair add up to 1.
 """
 
 from collections.abc import Hashable
-from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -272,7 +271,6 @@ def _regions(
 
 
 def _check_not_negative(name: str, value: float) -> float:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0 <= value < np.inf:
+    if not 0 <= value < np.inf:
         raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
     return float(value)

@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Mapping
 from itertools import combinations
-from numbers import Real
 from typing import TypeAlias
 
 import numpy as np
@@ -117,7 +116,7 @@ def read_p_values(p_values: PValues) -> pd.Series:
 
 def check_share(name: str, value: float) -> float:
     """Return a number after checking that it is strictly between 0 and 1."""
-    if not isinstance(value, Real) or not 0 < value < 1:
+    if not 0 < value < 1:
         raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}")
     return float(value)
 
