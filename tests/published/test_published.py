@@ -23,20 +23,6 @@ def test_all_sets_and_losses_exist():
     assert "10.1142/S0129065717500629" in published.SOURCE
 
 
-@pytest.mark.parametrize(
-    ("number", "name", "criterion", "expected"),
-    [  # read off the tables of the paper
-        (1, "Arts", "hamming", [0.484, 0.452, 0.578, 0.453]),
-        (8, "Flags", "micro_f1", [0.299, 0.307, 0.323, 0.295]),
-        (15, "IMDB0", "macro_f1", [0.873, 0.885, 0.886, 0.885]),
-        (29, "Yeast", "zero_one", [0.988, 0.994, 0.933, 0.995]),
-    ],
-)
-def test_losses_are_the_printed_ones(number, name, criterion, expected):
-    assert published.sets().loc[number, "name"] == name
-    assert published.losses().loc[(number, criterion)].tolist() == expected
-
-
 def test_characteristics_are_the_printed_ones():
     sets = published.sets()
     assert sets.loc[17].tolist() == ["Medical", 978, 1494, 45, 1.245, 0.028, 89.501, 0.047]

@@ -165,10 +165,8 @@ NAMED = pd.DataFrame({"a": [1, 2, 3]}, index=list("xyz"))
 @pytest.mark.parametrize(
     ("losses", "characteristics", "message"),
     [
-        ([[1, 2], [2, 1]], [[1], [2]], "2 row.* needs at least 3 set"),
         ([[1, 2], [2, 1], [3, 1]], [[1], [2]], "losses has 3 sets and characteristics 2"),
         ([[1], [2], [3]], [["a"], ["b"], ["c"]], "characteristics has no numbers .* \\[0\\]"),
-        ([[1], [2], [3]], [[1], [np.nan], [3]], "characteristics has 1 cell.* row 1, column 0"),
         (NAMED, pd.DataFrame({"L": [1, 2, 3]}, index=list("xyw")), "1 cell.* in row 'z'"),
         (NAMED, pd.DataFrame({"L": [1, 2, 3, 4]}, index=list("xyzz")), "duplicate"),
     ],

@@ -102,10 +102,8 @@ INVALID = [
     ('sets = ["yeast"]', "missing 1 required .* 'algorithms'"),
     ('algorithms = ["A"]\nsets = ["yeast"]', "algorithms.* must be an instance of .*Mapping"),
     ("folds = 1\n" + MINIMAL, r"folds.* must be an int in the range \[2, inf\). Got 1"),
-    ("seed = -1\n" + MINIMAL, "seed.* must be an int in the range"),
-    ("alpha = 1.0\n" + MINIMAL, "alpha.* must be a float in the range"),
     ('split = "random"\n' + MINIMAL, "split.* must be a str among"),
-    ("time_limit = inf\n" + MINIMAL, "time_limit.* must be a float in the range"),
+    ("alpha = 1.0\n" + MINIMAL, "alpha.* must be a float in the range"),
     (MINIMAL.replace("[algorithms.A]", '[algorithms.""]'), "names of algorithms must"),
     (MINIMAL.replace(SETS, "[]"), "names of sets must be one text or more"),
     (MINIMAL.replace(SETS, "3"), "sets.* must be an array-like. Got 3"),
@@ -257,12 +255,11 @@ def test_what_a_description_holds():
 
 @pytest.mark.parametrize(("plain", "message"), [
     ({"class": "LogisticRegression"}, "'LogisticRegression', expected module.name"),
-    ({"class": "sklearn.nothing.Here"}, "cannot import 'sklearn.nothing.Here'"),
     ({"class": "sklearn.svm.Nothing"}, "no attribute 'Nothing'"),
     ({"class": "sklearn.svm.LinearSVC", "params": {"c": 1}}, "unexpected keyword argument 'c'"),
     ({"class": "sklearn.svm.LinearSVC", "parms": {}}, "unknown keys"),
     ({"class": "sklearn.svm.LinearSVC", "params": 3}, "'int' object"),
-    ({"class": "sys.path"}, "not a callable"), ({"class": 3}, "cannot import 3"),
+    ({"class": "sys.path"}, "not a callable"),
     ({"object": "numpy.log1p", "params": {}}, "unknown keys"),
     ({"class": "fractions.Fraction", "params": {"denominator": 0}}, "ZeroDivisionError"),
 ])  # fmt: skip
