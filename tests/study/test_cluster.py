@@ -106,6 +106,8 @@ def test_other_addresses_and_versions_are_errors(study, tmp_path):
     with pytest.raises(OSError, match="tcp://127.0.0.1:9"):
         run_study(study, tmp_path / "out", dask="tcp://127.0.0.1:9")
     assert not (tmp_path / "out").exists()
+    with pytest.raises(OSError, match="the Dask cluster has no workers"):
+        run_study(study, dask=SimpleNamespace(run=lambda function: {}))
     old = {"tcp://10.0.0.1:1": versions(), "tcp://10.0.0.2:1": {**versions(), "numpy": "0.0.1"}}
     with pytest.raises(RuntimeError, match=r"other versions: {.tcp://10.0.0.2:1'.*0.0.1"):
         run_study(study, dask=SimpleNamespace(run=lambda function: old))

@@ -94,8 +94,10 @@ def run_on_cluster(
     """Perform batches on a Dask cluster and yield outcomes as they arrive."""
     if study.time_limit is not None:
         raise ValueError("a time limit needs local worker processes: leave out --dask or the limit")
-    here, sets = versions(), dict[str, Any]()
-    if other := {key: there for key, there in client.run(versions).items() if there != here}:
+    here, there, sets = versions(), client.run(versions), dict[str, Any]()
+    if not there:
+        raise OSError("the Dask cluster has no workers: start them, and run the study again")
+    if other := {key: found for key, found in there.items() if found != here}:
         raise RuntimeError(
             f"results could differ, as Dask workers have other versions: {other}, here {here}"
         )
