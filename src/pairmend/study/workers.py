@@ -114,8 +114,8 @@ def run_on_cluster(
 
     executor = client.get_executor(pure=False)
     try:
-        # None waits on a worker: Dask counts the death of a worker against all its batches.
-        yield from _outcomes(jobs, sum(client.nthreads().values()), submit, waiting)
+        # For each thread one batch that runs, and one that waits.
+        yield from _outcomes(jobs, 2 * sum(client.nthreads().values()), submit, waiting)
     finally:
         if client.status == "running":
             executor.shutdown(wait=False)
@@ -125,28 +125,33 @@ def _outcomes(
     jobs: Iterable[Job], most: int, submit: Callable[[Job], "Future[Any]"], waiting: Waiting
 ) -> Iterator[Outcome]:
     """Submit jobs, at most some at a time, and yield their outcomes."""
-    source = iter(jobs)
-    running: dict[Future[Any], tuple[Job, float]] = {}
-    while True:
-        new = islice(source, most - len(running))
-        running |= {submit(job): (job, time.monotonic()) for job in new}
-        if not running:
-            break
-        # Windows interrupts no endless wait.
-        done = wait(running, timeout=1, return_when=FIRST_COMPLETED).done
-        if not done:
-            oldest, started = next(iter(running.values()))
-            waiting(oldest.batch, time.monotonic() - started)
-        for future in done:
-            job, _ = running.pop(future)
-            try:
-                yield from future.result()
-            except CancelledError as error:
-                raise ConnectionError(LOST) from error
-            except RuntimeError:  # a worker process cannot load the study
-                raise
-            except Exception as error:
-                yield from failures(job.batch, error)
+    killed: list[Job] = []
+    # Dask counts the death of a worker against all its batches: they are tried again, alone.
+    for source, most_waiting in ((iter(jobs), most), (iter(killed), 1)):
+        running: dict[Future[Any], tuple[Job, float]] = {}
+        while True:
+            new = islice(source, most_waiting - len(running))
+            running |= {submit(job): (job, time.monotonic()) for job in new}
+            if not running:
+                break
+            # Windows interrupts no endless wait.
+            done = wait(running, timeout=1, return_when=FIRST_COMPLETED).done
+            if not done:
+                oldest, started = next(iter(running.values()))
+                waiting(oldest.batch, time.monotonic() - started)
+            for future in done:
+                job, _ = running.pop(future)
+                try:
+                    yield from future.result()
+                except CancelledError as error:
+                    raise ConnectionError(LOST) from error
+                except RuntimeError:  # a worker process cannot load the study
+                    raise
+                except Exception as error:
+                    if type(error).__name__ == "KilledWorker" and job not in killed:
+                        killed.append(job)
+                    else:
+                        yield from failures(job.batch, error)
 
 
 class _Worker:
