@@ -65,7 +65,8 @@ class Table:
         groups = [(name, len(list(some))) for name, some in groupby(self.heads, lambda h: h[0])]
         self.groups = groups if len(groups) > 1 else []
         self.is_number = [
-            not self.frame.iloc[:, k].map(_is_text).all() for k in range(len(self.heads))
+            any(not isinstance(value, str | None) for value in self.frame.iloc[:, k])
+            for k in range(len(self.heads))
         ]
         self.rows: list[list[Cell]] = [[] for _ in range(len(self.frame))]
         for place, ((_, title_of), column) in enumerate(zip(self.heads, self.frame, strict=True)):
@@ -73,7 +74,7 @@ class Table:
             is_adjusted = title_of == "adjusted p" or style == "p"
             for number, value in enumerate(self.frame.iloc[:, place]):
                 mark = "" if marks is None or column not in marks else marks[column].iloc[number]
-                if is_adjusted and not _is_text(value) and value < alpha:
+                if is_adjusted and not isinstance(value, str | None) and value < alpha:
                     mark = "best"
                 self.rows[number].append(Cell(text_of(value, kind), mark))
 
@@ -136,10 +137,6 @@ def _head(column: Any) -> tuple[str, str]:
     """Return group and title of a column."""
     group, title = column if isinstance(column, tuple) and column[1] else ("", column)
     return str(group), str(title[0] if isinstance(title, tuple) else title)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) or value is None
 
 
 def _escaped_markdown(text: str) -> str:

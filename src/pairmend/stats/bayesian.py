@@ -189,8 +189,7 @@ def bayesian_signed_rank(
           FCM-O              0.04          0.00        0.01           0.99
     FCM   FCM-O             -0.01          0.28        0.72           0.00
     """
-    table, width, weights = _sampled(losses, rope, prior_strength, n_samples, seed)
-    negligible = ROUNDING_ERROR * np.abs(table.to_numpy()).max()
+    table, width, weights, negligible = _sampled(losses, rope, prior_strength, n_samples, seed)
     pairs = pairs_of(table.columns, control)
     rows = []
     for first, second in pairs:
@@ -233,25 +232,24 @@ def signed_rank_posterior(
     >>> signed_rank_posterior(losses).mean(axis=0).round(1).tolist()
     [0.0, 0.2, 0.8]
     """
-    table, width, weights = _sampled(losses, rope, prior_strength, n_samples, seed)
+    table, width, weights, negligible = _sampled(losses, rope, prior_strength, n_samples, seed)
     if table.shape[1] != 2:
         raise ValueError(f"losses has {table.shape[1]} columns, expected those of two algorithms")
     first, second = table.to_numpy().T
-    negligible = ROUNDING_ERROR * np.abs(table.to_numpy()).max()
     # Rounding must not make a probability negative.
     return np.clip(_regions(first - second, width, weights, negligible).T, 0, 1)
 
 
 def _sampled(
     losses: Table, rope: float, prior_strength: float, n_samples: int, seed: int
-) -> tuple[pd.DataFrame, float, NDArray[np.float64]]:
-    """Check arguments; return losses, rope, and the weights of prior and sets in each sample."""
+) -> tuple[pd.DataFrame, float, NDArray[np.float64], float]:
+    """Return losses, rope, weights of prior and sets in each sample, and the rounding error."""
     width = _check_not_negative("rope", rope)
     strength = _check_not_negative("prior_strength", prior_strength)
     table = read_losses(losses)
     parameters = [strength, *np.ones(len(table))]
     weights = np.random.default_rng(seed).dirichlet(parameters, n_samples)
-    return table, width, weights
+    return table, width, weights, ROUNDING_ERROR * np.abs(table.to_numpy()).max()
 
 
 def _regions(

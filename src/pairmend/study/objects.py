@@ -47,7 +47,7 @@ def find(path: Any) -> Any:
     top = module.partition(".")[0]
     here = PathFinder.find_spec(top, sys.path[:1])
     loaded = getattr(sys.modules.get(top), "__file__", None)
-    if here and here.origin and loaded and not Path(here.origin).samefile(loaded):
+    if here and here.origin and loaded and Path(here.origin).resolve() != Path(loaded).resolve():
         raise ImportError(
             f"the module {top!r} is already imported from {loaded}, but {here.origin} is "
             "needed. Run the study in a separate Python process, or rename the module."

@@ -411,8 +411,7 @@ def check_study(
     sets = {name: replace(each, most_rows=CHECKED_ROWS) for name, each in study.sets.items()}
     small = replace(study, sets=sets, folds=2, repeats=1, skip_missing=True)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FailedTasksWarning)
+        with warnings.catch_warnings(action="ignore", category=FailedTasksWarning):
             run_study(small, folder, data_dir=data_dir, jobs=jobs, progress=progress)
         tasks = read_study(folder).tasks
     failed = tasks[tasks.status == "failed"].drop_duplicates(["set", "algorithm", "error"])

@@ -33,9 +33,7 @@ TABLES = {
     "predictions": f"{TASK}, kind, arrays, PRIMARY KEY ({TASK})",
 }
 """Tables of the file and their columns."""
-UNREADABLE = (
-    sqlite3.DatabaseError, AttributeError, KeyError, TypeError, json.JSONDecodeError,
-)  # fmt: skip
+UNREADABLE = sqlite3.DatabaseError, AttributeError, KeyError, TypeError, json.JSONDecodeError
 """Errors of reading a file that is no study, or a damaged one."""
 
 
