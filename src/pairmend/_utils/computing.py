@@ -7,9 +7,10 @@ which takes a multiple of the time if the processors have other work.
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from threading import RLock, Thread
+from threading import RLock
 from typing import Any, ClassVar
 
 import numpy as np
@@ -71,32 +72,15 @@ def thread_count(n_jobs: int | None = None, *, nanoseconds: float = np.inf) -> i
 
 
 def in_threads(work: Callable[[Any], None], items: Iterable[Any], n_threads: int) -> None:
-    """Call `work` for each item in up to `n_threads` threads, the calling thread among them.
-
-    After an error, no thread begins another item, and the error is raised.
-    """
-    every = list(items)
-    pending = iter(every)  # each thread takes the next item
-    errors: list[BaseException] = []
-
-    def process_items() -> None:
-        try:
-            for item in pending:
-                if errors:
-                    break
-                work(item)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [Thread(target=process_items) for _ in range(min(n_threads, len(every)) - 1)]
+    """Call `work` for each item in several threads; after an error no other item is begun."""
     with one_blas_thread():
-        for thread in threads:
-            thread.start()
-        process_items()
-        for thread in threads:
-            thread.join()
-    if errors:
-        raise errors[0]
+        if n_threads == 1:
+            for item in items:
+                work(item)
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            for _ in pool.map(work, items):
+                pass
 
 
 def in_blocks(fill: Callable[[slice], None], n_rows: int, block: int, nanoseconds: float) -> None:
