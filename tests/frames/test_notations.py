@@ -75,7 +75,7 @@ def test_texts_that_stand_for_missing_values_among_numbers_and_dates(text):
         assert np.isnan(encoder.transform(pd.DataFrame({"x": values}))[1, 0])
 
 
-def test_a_column_of_booleans_takes_booleans_0_and_1():
+def test_a_column_of_booleans_takes_booleans_and_numbers():
     encoder = fitted([True, False, None, True])
     for values, expected in (
         ([False, True], [0, 1]),
@@ -85,14 +85,13 @@ def test_a_column_of_booleans_takes_booleans_0_and_1():
     ):
         for frame in (pd.DataFrame({"x": values}), pl.DataFrame({"x": values})):
             np.testing.assert_array_equal(encoder.transform(frame)[:, 0], expected)
-    for value in ("t", "f", "yes", "Y", "maybe", "True", 2, -1, 0.5, date(2024, 1, 1)):
-        with pytest.raises(ValueError, match="Column 'x' holds .*; expected booleans"):
+    for value in ("t", "maybe", "True", date(2024, 1, 1)):
+        with pytest.raises(ValueError, match="Column 'x' holds .*; expected numbers"):
             encoder.transform(pd.DataFrame({"x": [True, value]}, dtype=object)[1:])
 
 
-def test_numbers_are_no_dates_and_no_durations():
+def test_numbers_are_no_dates():
     days = fitted([date(2024, 1, 1), date(2024, 2, 1)])
-    spans = fitted([timedelta(hours=1), timedelta(hours=2)])
     numbers = fitted([1.5, 2.5])
     for encoder, value in (
         (days, 20230601),
@@ -100,9 +99,6 @@ def test_numbers_are_no_dates_and_no_durations():
         (days, "20.06.2023"),
         (days, "06/20/2023"),
         (days, timedelta(hours=1)),
-        (spans, 3600.0),
-        (spans, "3600"),
-        (numbers, timedelta(hours=1)),
         (numbers, date(2024, 1, 1)),
     ):
         with pytest.raises(ValueError, match="Column 'x' holds .*; expected"):

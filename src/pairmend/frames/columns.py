@@ -5,7 +5,7 @@ of the tables are used: none of the three libraries is imported, and narwhals, w
 requires from 1.9 on only, is not needed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -23,19 +23,17 @@ DAY = 86_400_000_000
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a frame: `holds` is "numbers", "booleans", "dates", "durations" or "strings".
+    """A column of a frame: `holds` is "numbers", "booleans", "dates" or "strings".
 
-    Values are floats, NaN where missing: numbers, 0 or 1, days since 1970 (UTC) or seconds. Strings
-    are an array of objects, None where missing; a string without visible characters is missing.
-    `categories` are those that the dtype lists, in its order.
+    Values are floats, NaN where missing: numbers (durations in seconds), 0 or 1, or days since 1970
+    (UTC). Strings are an array of objects, None where missing; a string without visible characters
+    is missing. `is_category` if the dtype says so.
     """
 
     name: Any
     holds: str
     values: NDArray[Any]
     is_category: bool = False
-    categories: tuple[str, ...] = ()
-    is_ordered: bool = False
 
     @property
     def missing(self) -> BoolArray:
@@ -51,11 +49,18 @@ class Column:
             return list(self.values)
         return [None if np.isnan(value) else category_key(value) for value in self.values.tolist()]
 
-    def parsed(self, parse: Callable[[str], float], expected: str) -> FloatArray:
-        """Return strings as numbers, NaN where missing; other values than `expected` are an error.
+    def as_numbers(
+        self, holds: Container[str], parse: Callable[[str], float], expected: str
+    ) -> FloatArray:
+        """Return numbers, NaN where missing; other values than `expected` are an error.
 
-        Each different string is parsed once; `parse` raises a ValueError.
+        Columns of `holds` are numbers as they are. Of strings, each different one is parsed once;
+        `parse` raises a ValueError.
         """
+        if self.holds in holds:
+            return self.values
+        if self.missing.all():
+            return np.full(len(self.values), np.nan)
         if self.holds != "strings":
             raise self.unexpected(expected)
         numbers: dict[str | None, float] = {}
@@ -82,8 +87,7 @@ def read_column(X: Any, position: int) -> Column:
         return _read_objects(X.column_names[position], X.column(position).to_pylist())
     series = X.to_series(position)
     column, dtype = _read_array(series.name, series.to_numpy()), str(series.dtype.base_type())
-    listed = tuple(series.dtype.categories) if dtype == "Enum" else ()
-    return replace(column, is_category=dtype in ("Categorical", "Enum"), categories=listed)
+    return replace(column, is_category=dtype in ("Categorical", "Enum"))
 
 
 def column_kinds(X: Any) -> tuple[str, ...] | None:
@@ -127,11 +131,9 @@ def category_key(value: Any) -> str:
 def _read_pandas(name: Any, series: Any) -> Column:
     dtype: Any = series.dtype
     if hasattr(dtype, "categories"):
-        listed = tuple(map(category_key, dtype.categories))
-        keys = np.array([*listed, None], dtype=object)[series.cat.codes]  # -1 is a missing value
-        return replace(
-            _read_array(name, keys), is_category=True, categories=listed, is_ordered=dtype.ordered
-        )
+        listed = [*map(category_key, dtype.categories), None]  # the code -1 is a missing value
+        keys = np.array(listed, dtype=object)[series.cat.codes]
+        return replace(_read_array(name, keys), is_category=True)
     kind = getattr(dtype, "kind", "O")
     if kind in "iuf":
         return _read_array(name, series.to_numpy(dtype=float, na_value=np.nan))
@@ -146,8 +148,9 @@ def _read_array(name: Any, array: NDArray[Any]) -> Column:
         return Column(name, "booleans" if kind == "b" else "numbers", np.array(array, dtype=float))
     counts = array.astype(f"{kind}8[us]")
     values = counts.astype(np.int64) / (DAY if kind == "M" else 1e6)
-    holds = "dates" if kind == "M" else "durations"
-    return Column(name, holds, np.where(np.isnat(counts), np.nan, values))
+    return Column(
+        name, "dates" if kind == "M" else "numbers", np.where(np.isnat(counts), np.nan, values)
+    )
 
 
 def _read_objects(name: Any, cells: list[Any]) -> Column:
@@ -176,13 +179,11 @@ def _is_missing(cell: Any) -> bool:
     return isinstance(cell, float | Decimal | np.generic) and bool(cell != cell)
 
 
-def days_of(value: date) -> float:
+def days_of(value: Any) -> float:
     """Return the days since 1970 of a date or time; without a time zone it is in UTC."""
-    if not isinstance(value, datetime):
-        return float(value.toordinal() - date(1970, 1, 1).toordinal())
-    if value.tzinfo is None:
-        value = value.replace(tzinfo=UTC)
-    return (value - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(days=1)
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return float(np.datetime64(value, "us").astype(np.int64) / DAY)
 
 
 def _seconds_of_day(value: time) -> float:
@@ -192,9 +193,8 @@ def _seconds_of_day(value: time) -> float:
 _READERS: list[tuple[Any, Callable[[Any], float], str]] = [
     ((bool, np.bool_), float, "booleans"),
     ((bool, int, float, Decimal, np.number, np.bool_), float, "numbers"),
-    (date, days_of, "dates"),
-    (timedelta, timedelta.total_seconds, "durations"),
-    (time, _seconds_of_day, "durations"),
-    (np.datetime64, lambda value: days_of(value.astype("datetime64[us]").item()), "dates"),
+    ((date, np.datetime64), days_of, "dates"),
+    (timedelta, timedelta.total_seconds, "numbers"),
+    (time, _seconds_of_day, "numbers"),
 ]
 """Types of cells, the function that converts a cell, and the column's `holds`."""

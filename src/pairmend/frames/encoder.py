@@ -50,7 +50,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
     - numbers, booleans, and strings all of which are numbers in plain notation: as they are;
     - dates, and strings all of which are dates in one format: days since 1970, and sine and
       cosine of the time of the year, of the week and, if there are times, of the day;
-    - durations: seconds;
+    - durations: seconds, as numbers;
     - strings of several words that rarely repeat: TF-IDF of the words and pairs of words that occur
       in at least two rows, projected to at most 100 components by a truncated SVD. Logistic
       regressions of this library use the TF-IDF itself;
@@ -81,7 +81,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         Largest number of components of a text column, for all but logistic regressions.
     vectorizer : transformer, default=None
         Turns a list of texts into numbers, sparse or dense, in place of the TF-IDF; `ngram_range`,
-        `min_df` and `max_words` must then have their defaults. A missing text is an empty one.
+        `min_df` and `max_words` then have no effect. A missing text is an empty one.
 
     Attributes
     ----------
@@ -190,13 +190,9 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"kinds names columns that X lacks: {unknown}.")
         if wrong := {name: kind for name, kind in kinds.items() if kind not in KINDS}:
             raise ValueError(f"kinds must be among {', '.join(KINDS)}; got {wrong}.")
-        counting = self.ngram_range, self.min_df, self.max_words
-        if self.vectorizer is not None and counting != ((1, 2), 2, VOCABULARY):
-            raise ValueError(
-                "ngram_range, min_df and max_words have no effect with a vectorizer. Set them in "
-                "the vectorizer."
-            )
-        vectorizer = word_counter(*counting) if self.vectorizer is None else self.vectorizer
+        vectorizer = self.vectorizer
+        if vectorizer is None:
+            vectorizer = word_counter(self.ngram_range, self.min_df, self.max_words)
         found = [
             choose_reader(read_column(X, position), kinds.get(name), vectorizer, self.n_components)
             for position, name in enumerate(names)
@@ -268,8 +264,14 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         check_columns(self, X)
         if is_frame(X):
             columns = [read_column(X, place) for place in range(X.shape[1])]
+        elif any(summary.kind not in ("number", "empty") for summary in self.columns_):
+            raise ValueError(
+                "FrameEncoder was fitted on a frame with columns that are not numbers; pass X as a "
+                f"DataFrame with the same {self.n_features_in_} columns."
+            )
         else:
-            columns = self._columns_of_array(X)
+            numbers = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
+            columns = [Column(place, "numbers", cells) for place, cells in enumerate(numbers.T)]
         parts, words = [], []
         for reader, column in zip(self._readers, columns, strict=True):
             if getattr(reader, "projection", None) is None:
@@ -279,21 +281,6 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
                 parts.append(reader.components(words[-1]))
         found = sparse.hstack(words, format="csr") if words else None
         return EncodedFrame(np.hstack(parts), self, found)
-
-    def _columns_of_array(self, X: Any) -> list[Column]:
-        if not all(summary.kind in ("number", "empty") for summary in self.columns_):
-            raise ValueError(
-                "FrameEncoder was fitted on a frame with columns that are not numbers; pass X as a "
-                f"DataFrame with the same {self.n_features_in_} columns."
-            )
-        numbers = check_array(
-            X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
-        )
-        numbers = numbers.toarray() if sparse.issparse(numbers) else numbers
-        return [
-            Column(summary.name, "numbers", values)
-            for summary, values in zip(self.columns_, numbers.T, strict=True)
-        ]
 
     def values_of(self, place: int) -> list[str]:
         """Return the categories of a column, or the words of a text, in the order of their codes.

@@ -3,9 +3,10 @@
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -80,7 +81,7 @@ class ColumnSummary:
     name : object
         Name of the column.
     kind : str
-        "number", "category", "date", "duration" or "text"; "identifier", "empty" or "ignored"
+        "number", "category", "date" or "text"; "identifier", "empty" or "ignored"
         if the column is left out.
     n_distinct : int
         Number of distinct values.
@@ -105,41 +106,22 @@ class ColumnSummary:
     n_words: int
 
 
-@dataclass(frozen=True)
 class NumberReader:
-    """Reads what the column of fit held: numbers, booleans or durations.
+    """Reads numbers, booleans and durations, and strings that are numbers in plain notation."""
 
-    For numbers and booleans, it also reads strings in plain notation.
-    """
-
-    holds: str = "numbers"
+    kind: ClassVar[str] = "number"
     layout: ClassVar[list[tuple[int, float]]] = [(0, np.nan)]
-
-    @property
-    def kind(self) -> str:
-        """The kind of the column."""
-        return "duration" if self.holds == "durations" else "number"
 
     def read(self, column: Column) -> FloatArray:
         """Return the numbers, (n, 1)."""
-        values: Any = column.values
-        if column.missing.all():
-            values = np.full(len(values), np.nan)
-        elif column.holds == "strings" and self.holds != "durations":
-            values = column.parsed(plain_number, self.holds)
-        elif (column.holds == "durations") != (self.holds == "durations") or (
-            column.holds == "dates"
-        ):
-            raise column.unexpected(self.holds)
+        values = column.as_numbers(("numbers", "booleans"), plain_number, "numbers")
         if np.isinf(values).any():
             row = int(np.flatnonzero(np.isinf(values))[0])
             raise ValueError(
                 f"Input X contains infinity: column {column.name!r}, row {row}. Replace it by a "
                 "number, or by NaN if the value is missing."
             )
-        if self.holds == "booleans" and not np.isin(values[~np.isnan(values)], (0, 1)).all():
-            raise column.unexpected("booleans, 0 or 1")
-        return np.asarray(values)[:, np.newaxis]
+        return values[:, np.newaxis]
 
 
 @dataclass(frozen=True)
@@ -153,15 +135,11 @@ class CategoryReader:
     def fit(cls, column: Column) -> "CategoryReader":
         """Find the categories of a column, the most frequent ones if there are too many."""
         keys, counts = np.unique([k for k in column.keys if k is not None], return_counts=True)
-        listed = column.categories or tuple(keys.tolist())
-        if len(listed) > MAX_CATEGORIES:
+        if len(keys) > MAX_CATEGORIES:
             repeated = np.flatnonzero(counts > 1)
             order = repeated[np.argsort(-counts[repeated], kind="stable")][:MAX_CATEGORIES]
-            kept = {str(key) for key in keys[order]}
-            listed = tuple(key for key in listed if key in kept)
-        if not column.is_ordered:
-            listed = tuple(sorted(listed))
-        return cls(listed)
+            keys = np.sort(keys[order])
+        return cls(tuple(keys.tolist()))
 
     @property
     def layout(self) -> list[tuple[int, float]]:
@@ -204,21 +182,13 @@ class DateReader:
 
     def read(self, column: Column) -> FloatArray:
         """Return days since 1970, and sine and cosine of each period."""
-        days: Any = column.values
-        if column.missing.all():
-            days = np.full(len(days), np.nan)
-        elif column.holds != "dates":
-            days = column.parsed(self._day, f"dates in the format {self.format}")
+        days = column.as_numbers(
+            ("dates",), partial(date_in, form=self.format), f"dates in the format {self.format}"
+        )
         angles = [2 * np.pi * days / period for period in self._periods]
         circles = [turn(angle) for angle in angles for turn in (np.sin, np.cos)]
         # A missing date is in the centre of each circle.
         return np.column_stack([days, *(np.nan_to_num(circle) for circle in circles)])
-
-    def _day(self, text: str) -> float:
-        try:
-            return date_in(text, self.format)
-        except ValueError:
-            return date_in(text, ISO)  # unambiguous
 
 
 @dataclass(frozen=True)
@@ -316,122 +286,93 @@ def date_in(text: str, form: str) -> float:
 def summarise_columns(X: Any) -> list[tuple[ColumnSummary, str]]:
     """Return how a FrameEncoder would read each column of a frame, and the text of its warning."""
     columns = (read_column(X, place) for place in range(X.shape[1]))
-    return [choose_reader(column, n_components=0)[1:] for column in columns]
+    return [choose_reader(column, None, word_counter(), 0)[1:] for column in columns]
 
 
 def choose_reader(
-    column: Column,
-    kind: str | None = None,
-    vectorizer: Any = None,
-    n_components: int = COMPONENTS,
+    column: Column, kind: str | None, vectorizer: Any, n_components: int
 ) -> tuple[Any, ColumnSummary, str]:
     """Return reader, summary and the text of a warning for a column; `kind` replaces the choice.
 
     With 0 components, the reader of a text column has no projection, but is found sooner.
     """
     counts, note = Counter(column.values[~column.missing].tolist()), ""
-    reader: Any
-
-    def read_text() -> TextReader:
-        words = word_counter() if vectorizer is None else vectorizer
-        return TextReader.fit(column, words, n_components)
-
-    if kind is None and not counts and len(column.values):
-        reader, note = NothingReader("empty"), "it has no values and is left out"
-    elif kind is None and column.holds == "strings":
-        reader, note = _reader_of_strings(column, counts, read_text)
-    else:
-        kind = kind or ("date" if column.holds == "dates" else "number")
-        reader = read_text() if kind == "text" else _requested(column, kind)
-    if reader.kind in ("number", "date") and column.holds == "strings":
-        counts = Counter({text: n for text, n in counts.items() if not is_missing_text(text)})
+    are_strings, is_given = column.holds == "strings", kind is not None
+    texts = [text for text in counts if not is_missing_text(text)] if are_strings else []
+    forms = _date_formats(texts)
+    if kind is None:
+        kind, note = _kind_of(column, counts, texts, forms)
+    reader: Any = NothingReader(kind)
+    if kind == "number":
+        reader = NumberReader()
+        reader.read(column)  # raises an error for anything but numbers
+    elif kind == "category":
+        reader = CategoryReader.fit(column)
+    elif kind == "date":
+        reader = DateReader.fit(column, *forms[:1])
+    elif kind == "text":
+        try:
+            reader = TextReader.fit(column, vectorizer, n_components)
+        except ValueError:
+            if is_given:
+                raise
+            reader = NothingReader("identifier")
+            note = "its texts have no word in common, and the column is left out"
+    if kind in ("number", "date") and are_strings:
+        counts = Counter({text: counts[text] for text in texts})
     n_missing, n_words = len(column.values) - counts.total(), getattr(reader, "n_words", 0)
     found = ColumnSummary(column.name, reader.kind, len(counts), n_missing, n_words)
     return reader, found, note
 
 
-def _requested(column: Column, kind: str) -> Any:
-    """Return the reader of a kind other than text."""
-    if kind == "ignored":
-        return NothingReader("ignored")
-    if kind == "category":
-        return CategoryReader.fit(column)
-    if kind == "date":
-        texts = [key for key in dict.fromkeys(column.keys) if key and not is_missing_text(key)]
-        return DateReader.fit(column, *_date_formats(texts)[:1])
-    reader = NumberReader("numbers" if column.holds in ("strings", "dates") else column.holds)
-    reader.read(column)  # raises an error for anything but numbers
-    return reader
+def _kind_of(
+    column: Column, counts: Counter[Any], texts: list[str], forms: list[str]
+) -> tuple[str, str]:
+    """Return the kind of a column by its values, and the text of a warning.
 
-
-def _reader_of_strings(
-    column: Column, counts: Counter[str], read_text: Callable[[], TextReader]
-) -> tuple[Any, str]:
-    """Return the reader of a column of strings, and the text of a warning."""
-    if column.is_category:  # never read as numbers, dates or text
-        return _reader_of_categories(column, counts)
-    texts = [text for text in counts if not is_missing_text(text)]
+    `texts` are those that do not stand for a missing value, `forms` their formats as dates.
+    """
+    n_rows, n_texts = counts.total(), sum(counts[text] for text in texts)
+    if not counts and len(column.values):
+        return "empty", "it has no values and is left out"
+    if column.holds != "strings":
+        return "date" if column.holds == "dates" else "number", ""
     notes = []
-    if texts and all(map(is_plain_number, texts)):
-        reader: Any = NumberReader()
-    elif forms := _date_formats(texts):
-        reader = DateReader.fit(column, forms[0])
-        if len(forms) > 1:
-            first = "month" if forms[0].startswith("%m") else "day"
-            notes.append(
-                f"the day or the month may come first in its dates, such as {texts[0]!r}, and the "
-                f"{first} is taken first; if this is wrong, write the dates as 2024-12-31"
-            )
-    else:
-        others = _others_note(texts, counts)
-        reader, note = _reader_of_words(column, counts, read_text)
-        return reader, "; ".join(filter(None, [others, note]))
-    if n_missing := counts.total() - sum(counts[text] for text in texts):
-        missing = _some(text for text in counts if is_missing_text(text))
-        notes.append(f"taken as missing {reader.kind}s in {counted(n_missing, 'row')}: {missing}")
-    return reader, "; ".join(notes)
-
-
-def _reader_of_words(
-    column: Column, counts: Counter[str], read_text: Callable[[], TextReader]
-) -> tuple[Any, str]:
-    """Return the reader of strings that are neither numbers nor dates, and a warning."""
-    n_rows = counts.total()
-    n_words = sum(len(text.split()) * count for text, count in counts.items())
-    rarely_repeat = len(counts) > max(min(MIN_IDENTIFIERS, n_rows / 2), TEXT_SHARE * n_rows)
-    if not rarely_repeat or n_words < TEXT_WORDS * n_rows:
-        return _reader_of_categories(column, counts)
-    try:
-        return read_text(), ""
-    except ValueError:
-        return NothingReader("identifier"), (
-            "its texts have no word in common, and the column is left out"
-        )
-
-
-def _reader_of_categories(column: Column, counts: Counter[str]) -> tuple[Any, str]:
-    """Return the reader of categories, or of identifiers with a warning."""
-    if len(counts) > max(MIN_IDENTIFIERS, DISTINCT_SHARE * counts.total()):
-        return NothingReader("identifier"), (
-            f"its {len(counts)} different values in {counts.total()} rows are taken for "
-            "identifiers of rows, and the column is left out; encode it as numbers to use it"
-        )
-    return CategoryReader.fit(column), ""
-
-
-def _others_note(texts: list[str], counts: Counter[str]) -> str:
-    """Return a warning for strings most of which are numbers or dates."""
-    if any(_CODE.fullmatch(text.strip()) for text in texts):
-        return ""
-    n_cells = sum(counts[text] for text in texts)
-    for things, is_thing in (("numbers", is_plain_number), ("dates", _LIKE_A_DATE.match)):
-        others = [text for text in texts if not is_thing(text)]
-        if others and 2 * sum(counts[text] for text in others) < n_cells:
-            return (
-                f"most of its values are {things}, but not {_some(others)}; correct or empty such "
-                f"values to read the column as {things}"
-            )
-    return ""
+    if not column.is_category:  # which is never read as numbers, dates or text
+        are_numbers = bool(texts) and all(map(is_plain_number, texts))
+        if are_numbers or forms:
+            kind = "number" if are_numbers else "date"
+            if len(forms) > 1:
+                first = "month" if forms[0].startswith("%m") else "day"
+                notes.append(
+                    "the day or the month may come first in its dates, such as "
+                    f"{texts[0]!r}, and the {first} is taken first; if this is wrong, write the "
+                    "dates as 2024-12-31"
+                )
+            if n_texts < n_rows:
+                missing = _some(text for text in counts if is_missing_text(text))
+                rows = counted(n_rows - n_texts, "row")
+                notes.append(f"taken as missing {kind}s in {rows}: {missing}")
+            return kind, "; ".join(notes)
+        for things, is_thing in (("numbers", is_plain_number), ("dates", _LIKE_A_DATE.match)):
+            others = [text for text in texts if not is_thing(text)]
+            are_codes = any(_CODE.fullmatch(text.strip()) for text in texts)
+            if others and not are_codes and 2 * sum(counts[t] for t in others) < n_texts:
+                notes.append(
+                    f"most of its values are {things}, but not {_some(others)}; correct or empty "
+                    f"such values to read the column as {things}"
+                )
+        n_words = sum(len(text.split()) * count for text, count in counts.items())
+        rarely_repeat = len(counts) > max(min(MIN_IDENTIFIERS, n_rows / 2), TEXT_SHARE * n_rows)
+        if rarely_repeat and n_words >= TEXT_WORDS * n_rows:
+            return "text", "; ".join(notes)
+    if len(counts) <= max(MIN_IDENTIFIERS, DISTINCT_SHARE * n_rows):
+        return "category", "; ".join(notes)
+    notes.append(
+        f"its {len(counts)} different values in {n_rows} rows are taken for identifiers of rows, "
+        "and the column is left out; encode it as numbers to use it"
+    )
+    return "identifier", "; ".join(notes)
 
 
 def _some(texts: Iterable[str]) -> str:
