@@ -1,15 +1,9 @@
 """A folder with tables, a fitted model, commands that are run in it, and a terminal."""
 
 import csv
-import io
-import os
 import shutil
-import sys
-import threading
 from collections import namedtuple
-from contextlib import contextmanager
 from types import SimpleNamespace
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -89,32 +83,3 @@ def run(capsys):
 def no_report(monkeypatch):
     """Write no report, which takes seconds."""
     monkeypatch.setattr("pairmend.report.write_report", lambda out: out / "report.html")
-
-
-@pytest.fixture
-def terminal(monkeypatch):
-    """A context manager in which standard error is a terminal; yields the bytes written to it."""
-    pty = pytest.importorskip("pty", reason="needs a pseudo-terminal")
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "100")
-
-    @contextmanager
-    def opened():
-        reading, writing = pty.openpty()
-        written = io.BytesIO()
-
-        def read():
-            while True:
-                try:
-                    written.write(os.read(reading, 4096))
-                except OSError:  # the other side is closed
-                    return
-
-        thread = threading.Thread(target=read)
-        thread.start()
-        with os.fdopen(writing, "w") as file, mock.patch.object(sys, "stderr", file):
-            yield written
-        thread.join()
-        os.close(reading)
-
-    return opened

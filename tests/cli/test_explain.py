@@ -28,12 +28,7 @@ def test_all_rows_are_explained_as_a_page(run, photos, method):
     assert ran == (0, f"wrote why.html: {N_ROWS} rows\n", "")
     page = Path("why.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
-    for text in (
-        "photos.model: photos",
-        "Those of the row, and of similar training rows.",
-        ">hue</th>",
-        ">sand</th>",
-    ):
+    for text in ("photos.model: photos", "Those of the row, and of similar training", ">hue</th>"):
         assert text in page
     assert run(*words, "--row", "3", "1").out == "wrote why.html: 2 rows\n"
     page = Path("why.html").read_text(encoding="utf-8")
@@ -81,10 +76,3 @@ def test_options_that_do_not_fit_are_an_error(run, photos, model, words, message
     assert ran.status == 2
     assert message in ran.err
     assert not Path("why.html").exists()
-
-
-def test_methods_without_a_correction_are_named(run, photos):
-    fit = ("fit", "photos.csv", "--labels", "3", "--model", "m.model")
-    assert run(*fit, "--method", "PairwiseClassifier").status == 0
-    ran = run("explain", "m.model", "photos.csv", "--row", "0")
-    assert "is a PairwiseClassifier, which has no explanations" in ran.err

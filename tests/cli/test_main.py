@@ -22,7 +22,7 @@ def test_the_module_runs_as_a_command(run):
 @pytest.mark.parametrize("words", [
     ["study", "--folds", "-1"], ["study", "--folds", "x"], ["study", "--trust"], ["dance"], [],
     ["fit", "a.csv"], ["predict", "m"], ["explain", "m", "d", "--row", "-1"],
-    ["evaluate", "a.csv", "--criterion", "beauty"], ["study", "--alpha", "1"],
+    ["evaluate", "a.csv", "--criterion", "beauty"], ["study", "--alpha", "x"],
 ])  # fmt: skip
 def test_invalid_arguments_print_the_usage(run, words):
     ran = run(*words)
@@ -34,6 +34,7 @@ def test_invalid_arguments_print_the_usage(run, words):
     ["report", "nowhere"], ["compare", "nowhere.csv"], ["datasets", "info", "nothing"],
     ["study", "nowhere.toml", "--dry-run"], ["study", "--sets", "azotobacter", "--dry-run"],
     ["study", "--sets", "simplehc", "--out", __file__], ["study", "--time-limit", "0"],
+    ["study", "--alpha", "1"],
 ])  # fmt: skip
 def test_errors_are_a_message_and_status_2(run, photos, words):
     ran = run(*words)
@@ -87,14 +88,3 @@ def test_json_is_all_that_standard_output_has(run, photos):
         ran = run(*words, "--json", "-")
         assert ran.status == 0
         assert json.loads(ran.out)
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_completion(run, shell):
-    pytest.importorskip("shtab", reason="needs pip install 'pairmend[cli]'")
-    ran = run("--print-completion", shell)
-    assert ran.status == 0
-    assert "--criterion" in ran.out
-    assert "describe" in ran.out
-    if shell == "bash":
-        subprocess.run(["bash", "-n"], input=ran.out.encode(), check=True)

@@ -93,6 +93,8 @@ def _predicted(model: SavedModel, data: MultiLabelData, find: Any = predicted_la
 
 def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the losses of a saved model, or of a method and baselines by cross-validation."""
+    from sklearn.metrics import precision_recall_fscore_support
+
     warnings.simplefilter("ignore", ColumnWarning)
     fitting = f"{LABELS} {FITTING}".replace("--tags --separator", "").split()
     if options.model is None:
@@ -118,17 +120,12 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     show_text(f"{inputs.size_of(data)} of {options.data}")
     show_table("Losses", rows)
     found = next(iter(predicted.values()))
-    counts = (Y.sum(axis=0).tolist() for Y in (data.Y, found, data.Y * found))
+    scores = precision_recall_fscore_support(data.Y, found, average=None, zero_division=0)
+    counts = {"rows": data.Y.sum(axis=0), "predicted": found.sum(axis=0)}
+    columns = {**counts, **dict(zip(("precision", "recall", "f1"), scores, strict=False))}
     labels = [
-        {
-            "label": name,
-            "rows": n_true,
-            "predicted": n_predicted,
-            "precision": n_both / max(n_predicted, 1),
-            "recall": n_both / max(n_true, 1),
-            "f1": 2 * n_both / max(n_true + n_predicted, 1),
-        }
-        for name, n_true, n_predicted, n_both in zip(data.label_names, *counts, strict=True)
+        {"label": name, **{column: values[place].item() for column, values in columns.items()}}
+        for place, name in enumerate(data.label_names)
     ]
     show_table("Labels", labels)
     return {"losses": losses, "labels": labels}

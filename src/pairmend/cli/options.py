@@ -5,7 +5,6 @@ argparse and not typer, with which ``--help`` of an empty program takes 0.14 s i
 
 import argparse
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -130,24 +129,13 @@ def _whole_number(text: str) -> int:
     return int(text)
 
 
-def _share(text: str) -> float:
-    with suppress(ValueError):
-        if 0 < float(text) < 1:
-            return float(text)
-    raise argparse.ArgumentTypeError(f"expected a number between 0 and 1, got {text!r}")
-
-
-PATHS = ("FILE", "FOLDER", "DATA", "MODEL", "OUT", "PATH", "STUDY")
 TYPES: dict[str, Any] = {
     "N": _whole_number,
     "CHARACTER": lambda text: {"\\t": "\t", "tab": "\t"}.get(text, text),
-    **dict.fromkeys(("SHARE", "LEVEL"), _share),
-    "SECONDS": float,
-    **dict.fromkeys(PATHS, Path),
+    **dict.fromkeys(("SHARE", "LEVEL", "SECONDS"), float),
+    **dict.fromkeys(("FILE", "FOLDER", "DATA", "MODEL", "OUT", "PATH", "STUDY"), Path),
 }
 """Types of values by their names; others are texts."""
-FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
-"""Functions of the shells that complete names of files, as shtab calls them."""
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -155,8 +143,6 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     about = "Multi-label classification with local error correction."
     parser = argparse.ArgumentParser(prog="pairmend", description=about)
     parser.add_argument("--version", action="version", version=f"pairmend {pairmend.__version__}")
-    about = "print a script that completes commands and options in a shell"
-    parser.add_argument("--print-completion", choices=FILES, help=about)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     parent = commands.add_parser("datasets", help="list, describe, fetch and convert sets")
     of_datasets = parent.add_subparsers(required=True, metavar="COMMAND")
@@ -168,11 +154,6 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         for option in f"{options} --json --quiet".split():
             _add_argument(own, usages[option.rstrip("!?")], option)
         own.set_defaults(path=path)
-    if words[:1] == ["--print-completion"] and words[1:2] in [[shell] for shell in FILES]:
-        import shtab  # slow to import
-
-        print(shtab.complete(parser, words[1]))
-        parser.exit()
     return parser.parse_args(words)
 
 
@@ -193,6 +174,4 @@ def _add_argument(parser: argparse.ArgumentParser, usage: str, option: str) -> N
     if "..." in value or option.endswith("?"):
         arguments["nargs"] = "?" if option.endswith("?") else "*" if "[" in value else "+"
     flag = usage.partition(" ")[0] if is_option else name.lower()
-    added = parser.add_argument(flag, help=about, **arguments)
-    if name in PATHS:
-        added.complete = FILES  # type: ignore[attr-defined]
+    parser.add_argument(flag, help=about, **arguments)
