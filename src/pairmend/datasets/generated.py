@@ -5,33 +5,15 @@ synthetic multi-label datasets", Electronic Notes in Theoretical Computer Scienc
 155-176.
 """
 
-from numbers import Integral, Real
-
 import numpy as np
 from sklearn.utils import check_random_state
 
-from pairmend._utils.sklearn_private import Interval, StrOptions, validate_params
 from pairmend._utils.typing import BoolArray, FloatArray
 from pairmend.datasets.data import MultiLabelData
 
 RandomState = np.random.RandomState
 
 
-@validate_params(
-    {
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
-        "shape": [StrOptions({"cube", "sphere"})],
-        "n_labels": [Interval(Integral, 1, None, closed="left")],
-        "n_relevant": [Interval(Integral, 1, None, closed="left")],
-        "n_irrelevant": [Interval(Integral, 0, None, closed="left")],
-        "n_redundant": [Interval(Integral, 0, None, closed="left")],
-        "min_radius": [Interval(Real, 0, 1, closed="right")],
-        "max_radius": [Interval(Real, 0, 1, closed="right")],
-        "noise": [Interval(Real, 0, 1, closed="both")],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
-)
 def make_shapes(
     n_samples: int = 3000,
     *,
@@ -96,8 +78,13 @@ def make_shapes(
     >>> data.X.shape, data.Y.mean(axis=0).round(2).tolist()
     ((500, 12), [0.68, 0.84, 0.6])
     """
-    if min_radius > max_radius:
-        raise ValueError(f"min_radius={min_radius} is greater than max_radius={max_radius}.")
+    if shape not in ("cube", "sphere"):
+        raise ValueError(f"shape must be 'cube' or 'sphere', got {shape!r}")
+    if not 0 < min_radius <= max_radius <= 1:
+        raise ValueError(
+            "expected 0 < min_radius <= max_radius <= 1, got "
+            f"min_radius={min_radius} and max_radius={max_radius}"
+        )
     rng = check_random_state(random_state)
     radii = rng.uniform(min_radius, max_radius, size=n_labels)
     # A shape of radius r lies within the one of radius 1 if its centre lies within 1 - r.
