@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from pairmend import CorrectedPairwiseClassifier, GaussianNeighbourhood
@@ -67,9 +66,3 @@ def test_labels_of_the_same_name_are_refused(name, names):
     X, Y = data_for("BinaryRelevance")
     with pytest.raises(ValueError, match=r"y has several columns of the same name: \[('sea'|1)\]"):
         made(name).fit(X, pd.DataFrame(Y, columns=names))
-
-
-def test_labels_of_a_pyarrow_table_have_names():
-    X, Y = data_for("BinaryRelevance")
-    labels = pa.table({f"label {k}": column for k, column in enumerate(Y.T)})
-    assert made("BinaryRelevance").fit(X, labels).classes_.tolist() == labels.column_names

@@ -105,16 +105,6 @@ def test_distances_of_a_column_do_not_depend_on_other_columns(columns):
         }  # fmt: skip
 
 
-def test_the_base_reads_words_and_categories(columns):
-    values, Y = columns
-    frame = pd.DataFrame(values)
-    clf = MendedClassifier(random_state=0).fit(frame[:80], Y[:80])
-    assert np.mean(clf.predict(frame[80:]) == Y[80:]) > 0.85
-    # The classifier of all labels takes the frame itself as well.
-    supports = clf.estimator_.predict_proba(frame)
-    np.testing.assert_array_equal(supports, clf.estimator_.predict_proba(pl.DataFrame(values)))
-
-
 def test_numbers_in_a_frame_are_those_of_an_array(small_set):
     X, Y = small_set
     X = X.copy()
@@ -213,14 +203,6 @@ def test_empty_and_identifier_columns_give_a_warning(values, kind, message):
     assert encoder.transform(pd.DataFrame({"x": ["u1", "other"]})).shape == (2, 0)
 
 
-@pytest.mark.filterwarnings("error")
-def test_ordinary_columns_give_no_warning(columns):
-    values, Y = columns
-    MendedClassifier(cv=2, random_state=0).fit(pd.DataFrame(values), Y)
-    encoded([i / 7 for i in range(100)])
-    encoded(["u", "v", None])
-
-
 def test_columns_without_a_value_change_nothing(columns):
     values, Y = columns
     frame = pd.DataFrame(values)
@@ -289,13 +271,6 @@ def test_kinds_can_be_given():
             FrameEncoder(kinds=kinds).fit(frame)
     with pytest.raises(ValueError, match="expects a pandas or polars frame, got a ndarray"):
         FrameEncoder().fit(frame.to_numpy())
-
-
-def test_strings_of_numpy_are_strings():
-    values = pd.Series([np.str_("a"), "b", None, np.str_("b")], dtype=object)
-    encoder = encoded(values)
-    codes = encoder.transform(pd.DataFrame({"x": values}))[:, 0]
-    np.testing.assert_array_equal(codes, [0, 1, np.nan, 1])
 
 
 def test_rare_categories_share_a_code():

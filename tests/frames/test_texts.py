@@ -14,7 +14,6 @@ from pairmend import MendedClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.baselines import BinaryRelevance
 from pairmend.frames import FrameEncoder
-from pairmend.persistence import load_model, save_model
 
 SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]
 
@@ -97,13 +96,6 @@ def test_missing_texts_and_new_words(texts, fitted):
     clf = MendedClassifier(random_state=0).fit([None, *texts[0][1:]], texts[1])
     assert np.isfinite(clf.predict_proba([None, "sea"])).all()
     assert_allclose(clf.predict_proba([None]), clf.predict_proba([None, "sea"])[:1], atol=1e-12)
-
-
-def test_models_of_texts_are_saved(texts, fitted, tmp_path):
-    path = tmp_path / "texts.model"
-    save_model(MendedClassifier(random_state=0).fit(*texts), path)
-    expected = fitted.predict_proba(pd.DataFrame({"text": texts[0]}))
-    assert_allclose(load_model(path).predict_proba(texts[0]), expected, atol=1e-12)
 
 
 def test_texts_without_common_words_are_an_error():

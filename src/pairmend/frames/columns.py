@@ -155,7 +155,7 @@ def _read_array(name: Any, array: NDArray[Any]) -> Column:
 
 def _read_objects(name: Any, cells: list[Any]) -> Column:
     """Read cells that are Python objects."""
-    cells = [cell if type(cell) is str or not _is_missing(cell) else None for cell in cells]
+    cells = [cell if type(cell) is str or not is_missing(cell) else None for cell in cells]
     types = set(map(type, cells)) - {type(None)}
     if all(issubclass(kind, str) for kind in types):
         blank = {cell for cell in set(cells) - {None} if not cell.strip()}
@@ -173,7 +173,8 @@ def _read_objects(name: Any, cells: list[Any]) -> Column:
     )
 
 
-def _is_missing(cell: Any) -> bool:
+def is_missing(cell: Any) -> bool:
+    """Return whether a Python object stands for a missing value."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(cell, float | Decimal | np.generic) and bool(cell != cell)

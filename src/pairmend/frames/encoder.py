@@ -58,9 +58,9 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
       beyond the 100 most frequent ones share one code.
 
     Columns without any value, and columns of strings that differ in nearly every row, are left
-    out with a :class:`ColumnWarning`. Numbers in other notations, with decimal commas, separators
-    of thousands, a currency or per cent, are strings; a warning gives an expression that converts
-    them. Another one names values among numbers or dates that are neither. Missing values are NaN.
+    out with a :class:`ColumnWarning`; another one names values among numbers or dates that are
+    neither. Numbers in other notations, with decimal commas, separators of thousands, a currency or
+    per cent, are strings. Missing values are NaN.
 
     A fitted encoder holds the categories that it distinguishes and the words that it counts, and
     no other values of the columns.

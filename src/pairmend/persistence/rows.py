@@ -1,6 +1,5 @@
 """Rows given as dicts, as a table or as a frame: the input that an estimator was fitted on."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -11,6 +10,8 @@ import numpy as np
 
 from pairmend._utils.arrays import frame_columns, is_frame
 from pairmend.datasets import MultiLabelData
+from pairmend.frames.columns import is_missing
+from pairmend.frames.kinds import plain_number
 
 
 def prepared(rows: Any, names: Sequence[str], kinds: Sequence[str] | None) -> Any:
@@ -78,23 +79,22 @@ def converted(column: Any, kind: str, described: str) -> Any:
 
     Anything that is not of the kind is an error, which names the column, the row and the value.
     """
-    cells = column if isinstance(column, list) else np.asarray(column)
-    if kind == "number" and isinstance(cells, np.ndarray) and cells.dtype == float:
-        return cells
+    if kind == "number" and not isinstance(column, list) and np.asarray(column).dtype == float:
+        return np.asarray(column)
     convert, expected = KINDS[kind]
     values: list[Any] = []
-    for row, value in enumerate(cells if isinstance(cells, list) else cells.tolist()):
+    for row, value in enumerate(column):
         try:
-            values.append(None if _is_missing(value) else convert(value))
+            is_blank = isinstance(value, str) and not value.strip()
+            values.append(None if is_blank or is_missing(value) else convert(value))
         except (AttributeError, TypeError, ValueError, KeyError, OverflowError):
             raise ValueError(
                 f"{described}, row {row} is {value!r}; expected {expected}, as when the model was "
                 "fitted"
             ) from None
-    if kind == "number" or (kind == "boolean" and None in values):
-        return np.array(values, dtype=float)
-    if kind == "boolean":
-        return np.array(values, dtype=bool)
+    if kind in ("number", "boolean"):
+        is_boolean = kind == "boolean" and None not in values
+        return np.array(values, dtype=bool if is_boolean else float)
     import pandas as pd  # not needed for arrays
 
     if kind == "date":
@@ -106,13 +106,6 @@ def converted(column: Any, kind: str, described: str) -> Any:
     return pd.Series([np.nan if value is None else value for value in values], dtype=object)
 
 
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, str):
-        return not value.strip()
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
-
-
-PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 NUMBERS = (bool, int, float, np.integer, np.floating, np.bool_, Decimal)
 BOOLEANS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1", "1.0"), True),
@@ -121,9 +114,7 @@ BOOLEANS = {
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, NUMBERS) or PLAIN_NUMBER.fullmatch(value.strip()):
-        return float(value)
-    raise ValueError
+    return float(value) if isinstance(value, NUMBERS) else plain_number(value)
 
 
 def _date(value: Any) -> Any:
@@ -136,12 +127,6 @@ def _date(value: Any) -> Any:
     return np.datetime64(value.astimezone(UTC).replace(tzinfo=None) if is_local else value, "us")
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
 KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "number": (_number, "a number, in a text with a decimal point, such as 1.5 or 2e3"),
     "boolean": (
@@ -149,7 +134,7 @@ KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "true or false, t or f, yes or no, y or n, 1 or 0",
     ),
     "date": (_date, "a date, in a text in ISO 8601, such as 2024-12-31 or 2024-12-31T23:59:59"),
-    "text": (_text, "a text"),
+    "text": (lambda value: value, ""),
     "category": (lambda value: value, ""),
     "other": (lambda value: value, ""),
 }
