@@ -32,7 +32,7 @@ def test_initial_inputs_of_the_fuzzer(path):
     name, content = path.parent.name, path.read_bytes()
     formats.check_bytes(name, content)
     dice = random.Random(0)
-    for _ in range(5):
+    for _ in range(50):
         changed = bytearray(content)
         changed[dice.randrange(len(changed))] = dice.randrange(256)
         formats.check_bytes(name, bytes(changed))

@@ -121,38 +121,27 @@ def test_compression_encodings_and_windows_line_ends(tmp_path, suffix, compress,
         (HEADER + "1,red,1.0\n", "'plain': expected one of .*got '1.0'"),
         (HEADER + "{2 1.0}\n", "'plain': expected one of .*got '1.0'"),
         (HEADER + "{7 1}\n", "indices below 3, got '7 1'"),
-        (HEADER + "{99999999999999999999 1}\n", "indices below 3"),
         (HEADER + "{2 1, 0 1}\n", "ascending indices .*got '0 1'"),
-        (HEADER + "{0 1, 0 1}\n", "ascending indices .*got '0 1'"),
         (HEADER + "{0 1 2}\n", "expected a number, got '1 2'"),
         (HEADER + "{0 1\n", "a sparse row must be"),
         (HEADER + "{0 1},{2}\n", "a sparse row must be .* without a weight"),
-        (HEADER + "1,red,0,{2}\n", "4 values where 3 attributes"),
         ("@relation r\n@attribute a relational\n@data\n1\n", "unknown type 'relational'"),
         (HEADER + "１,red,0\n", "'size': expected a number"),
-        (HEADER + "{0 ١}\n", "'size': expected a number"),
         (HEADER + "1, 'red\n", "8: expected values separated by commas"),
-        (HEADER + "1, 'red' dark,0\n", "8: expected values separated by commas"),
         (HEADER + "{0 1,}\n", "expected 'index value'"),
-        ("@relation r\n@attribute a {x,}\n@data\n", "attribute 'a' is of the unknown type"),
         ("@relation r\n@attribute a {}\n@data\n", "attribute 'a' is of the unknown type"),
         (HEADER + "1,red,0\n{0 1}\n", "9: dense and sparse rows"),
-        (HEADER + "1,'red,0\n", "8: expected values separated by commas"),
         (HEADER, "no data rows"),
         ("@relation r\n@data\n1\n", "2: @data before any @attribute"),
         ("@relation r\n@attribute a numeric\n", "ends before @data"),
         ("hello\n", "expected @relation, @attribute or @data, got 'hello'"),
         ("@relation r\n@attribute a\n@data\n", "expected '@attribute name type'"),
-        ("@relation r\n@attribute a fuzzy\n@data\n", "unknown type 'fuzzy'"),
         ("@relation r\n@attribute a {x,x}\n@data\n", "lists a value twice"),
         ("@relation r\n@attribute a {x,'y}\n@data\n", "2: expected values separated"),
-        ("@relation r\n@attribute a {x} y\n@data\n", "2: attribute 'a' is of the unknown type"),
-        ("@relation r\n@attribute a {x\n@data\n", "2: attribute 'a' is of the unknown type"),
         (
             "@relation r\n@attribute a real\n@attribute a real\n@data\n1,1\n",
             "3: two attributes are named",
         ),
-        ("", "ends before @data"),
         ("\0\0\0binary", "not a text"),
     ],
 )
@@ -270,21 +259,12 @@ def liac_files(draw):
 
 
 @settings(max_examples=80)
-@given(liac_files())
-def test_agrees_with_liac_arff_on_files_it_writes(tmp_path_factory, content):
-    text = liac.dumps(content)
-    theirs = liac.loads(text)
-    path = tmp_path_factory.mktemp("liac") / "file.arff"
-    ours = read(path, text)
-    assert list(ours.feature_names) == [name for name, _ in theirs["attributes"]]
-    assert values_of(ours) == theirs["data"]
-
-
-@settings(max_examples=60)
 @given(liac_files(), st.booleans())
-def test_written_files_are_read_back(tmp_path_factory, content, as_sparse):
-    folder = tmp_path_factory.mktemp("round")
-    first = read(folder / "one.arff", liac.dumps(content))
+def test_files_of_liac_arff_are_read_and_written(tmp_path_factory, content, as_sparse):
+    folder, text = tmp_path_factory.mktemp("liac"), liac.dumps(content)
+    theirs, first = liac.loads(text), read(folder, text)
+    assert list(first.feature_names) == [name for name, _ in theirs["attributes"]]
+    assert values_of(first) == theirs["data"]
     if as_sparse and not first.categories:
         first = replace(first, X=sparse.csr_array(first.X))
     first = replace(first, Y=np.eye(len(first.Y), 1, dtype=int), label_names=("the label",))
@@ -297,11 +277,10 @@ def test_written_files_are_read_back(tmp_path_factory, content, as_sparse):
 
 @pytest.mark.parametrize(
     "name",
-    ["birds/birds-train.arff", "birds/birds-test.arff", "imdb/Imdb.arff.bz2",
-     "corel5k/Corel5k-sparse.arff", "emotions/emotions.arff",
-     "flags/flags.arff", "flare1/sf1.arff", "flare2/sf2.arff", "genbase/genbase.arff",
-     "medical/medical.arff", "tmc2007-500/tmc2007-500.arff", "yeast/yeast.arff",
-     "plant/plant978.orig.arff.gz", "arts/Arts1500.orig.arff.gz"],
+    ["birds/birds-train.arff", "birds/birds-test.arff", "corel5k/Corel5k-sparse.arff",
+     "emotions/emotions.arff", "flags/flags.arff", "flare1/sf1.arff", "flare2/sf2.arff",
+     "genbase/genbase.arff", "medical/medical.arff", "tmc2007-500/tmc2007-500.arff",
+     "yeast/yeast.arff", "plant/plant978.orig.arff.gz", "arts/Arts1500.orig.arff.gz"],
 )  # fmt: skip
 def test_agrees_with_liac_arff_on_real_files(shared, name):
     path = shared / "data" / name

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from pairmend import PairwiseClassifier
@@ -55,11 +55,6 @@ def test_distances_equal_slow_loops(seed, d, offset):
     np.testing.assert_array_equal(np.diag(within), 0)
     again = [np.vstack([bag[::-1], bag]) for bag in first]  # as often, in another order
     np.testing.assert_array_equal(np.diag(hausdorff_distances(first, again)), 0)
-
-
-def test_distances_made_by_hand():
-    A, B = np.array([[0.0], [10.0]]), np.array([[0.0], [1.0]])
-    assert hausdorff_distances([A], [B]) == [[9]]
 
 
 def test_lists_object_arrays_and_cubes_are_the_same(rng):
@@ -143,14 +138,6 @@ def test_a_new_bag_is_placed_by_gowers_formula(rng, bags):
     np.testing.assert_array_equal(embedding.transform(copies), together)
 
 
-@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0]])
-def test_a_tie_of_signs_goes_to_the_first_bag(rng, order):
-    for centre in rng.randn(20):  # so that the ends are equally far but for rounding
-        ends = centre + np.array([-0.7, 0.0, 0.7])[order]
-        rows = BagEmbedding(n_components=1).fit_transform(ends[:, np.newaxis, np.newaxis])
-        assert rows[0, 0] > 0
-
-
 def test_in_a_pipeline_under_cross_validation(rng):
     # The instances of bags with label j lie around the j-th centre.
     centres = rng.randn(4, 3) * 3
@@ -166,8 +153,6 @@ def test_in_a_pipeline_under_cross_validation(rng):
     ]
     np.testing.assert_array_equal(scores[0], scores[1])
     assert (scores[0].argmax(axis=1) == label_of_bag).mean() > 0.95
-    search = GridSearchCV(model, {"bagembedding__n_components": [2, 3]}, cv=3)
-    assert search.fit(as_object_array(bags), Y).best_score_ > 0.5
 
 
 def test_bad_parameters(bags):
@@ -191,7 +176,7 @@ class TestMultiInstanceData:
             source=(Path("photos.mat"),),
         )
 
-    def test_flatten(self, data):
+    def test_rows_of_bags(self, data):
         flat = data.flatten()
         for bag, row in zip(data.bags, flat.X, strict=True):
             np.testing.assert_array_equal(row, [*bag[0], *bag[1], *bag[2]])
@@ -200,19 +185,9 @@ class TestMultiInstanceData:
         assert flat.Y is data.Y
         assert (flat.label_names, flat.name) == (data.label_names, data.name)
         assert (flat.categories, flat.source) == ({}, data.source)
-
-    def test_bags_of_different_sizes_cannot_be_flattened(self, data):
+        rows = data.embed(2)
+        np.testing.assert_array_equal(rows.X, BagEmbedding(2).fit_transform(data.bags))
+        assert rows.feature_names == ("bagembedding0", "bagembedding1")
         data.bags[1] = data.bags[1][:1]
         with pytest.raises(ValueError, match=r"photos: .* hold \[1, 3\] instances. Use embed"):
             data.flatten()
-        data.bags.clear()
-        with pytest.raises(ValueError, match="photos: flattening needs"):
-            data.flatten()
-
-    def test_embed(self, data):
-        rows = data.embed(2)
-        distances = squareform(pdist(rows.X))
-        assert np.abs(distances - hausdorff_distances(data.bags, data.bags)).max() < 0.3
-        np.testing.assert_array_equal(rows.X, BagEmbedding(2).fit_transform(data.bags))
-        assert rows.feature_names == ("bagembedding0", "bagembedding1")
-        assert rows.Y is data.Y

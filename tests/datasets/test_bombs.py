@@ -78,12 +78,6 @@ def test_more_rows_than_the_memory_of_the_process_holds(tmp_path, name, head):
     assert seconds < 60
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "8"])
-def test_limits_are_positive_integers(wrong):
-    with pytest.raises(ValueError, match="max_bytes must be a positive integer"):
-        ReadLimits(max_bytes=wrong)
-
-
 def test_many_nominal_values(tmp_path):
     """20 million of them took more than 8 GiB, 430 bytes each."""
     n_values = 250_000

@@ -7,7 +7,8 @@ import sys
 import threading
 from dataclasses import replace
 from functools import cache as remembered
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import PackageNotFoundError, distribution
 
 import numpy as np
@@ -44,15 +45,6 @@ def test_facts_are_complete(entry):
         assert re.fullmatch(r"[0-9a-f]{64}", sha256)
     if entry.format == "mulan":  # `load` reads the labels from the last file
         assert [".xml" in path for path in entry.files].index(True) == len(entry.files) - 1
-
-
-@pytest.mark.parametrize(("part", "whole"), [("imdb1", "imdb"), ("tmc2007_0", "tmc2007-500")])
-def test_a_subset_has_the_files_of_the_whole(part, whole):
-    part, whole = catalogue()[part], catalogue()[whole]
-    assert part.files == whole.files
-    assert part.folder == whole.folder == whole.name
-    assert part.rows < whole.rows
-    assert part.seed is not None
 
 
 @pytest.mark.parametrize(
@@ -182,66 +174,52 @@ def test_formats_and_preparations(toy, tmp_path, monkeypatch, facts, text, featu
 # Downloads, from a real HTTP server on this machine
 
 
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.server.requests.append(self.path)
-        text = self.server.texts.get(self.path.rpartition("/")[2])
-        if text is None or not self.path.startswith("/someone/sets/c0ffee/toy%20set/"):
-            self.send_error(404)
-            return
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text[: self.server.cut_after])
-
+class Handler(SimpleHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
 
 @pytest.fixture
-def server(toy, monkeypatch):
+def mirror(toy, tmp_path, monkeypatch):
+    """The folder of the files that a server has."""
     pytest.importorskip("pooch", reason="downloads need pooch: pip install 'pairmend[data]'")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
-        httpd.requests, httpd.texts, httpd.cut_after = [], dict(TEXTS), None
+    put(tmp_path / "www/someone/sets/c0ffee/toy set")
+    handler = partial(Handler, directory=tmp_path / "www")
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as httpd:
         thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         monkeypatch.setenv("PAIRMEND_MIRROR", f"http://127.0.0.1:{httpd.server_port}/")
-        yield httpd
+        yield tmp_path / "www/someone/sets/c0ffee/toy set"
         httpd.shutdown()
         thread.join()
 
 
-def test_files_are_downloaded_once(server, tmp_path, capfd):
+def test_files_are_downloaded_once(mirror, tmp_path, capfd):
     put(tmp_path / "mine", ["toy.xml"])
+    (mirror / "toy.xml").unlink()
     assert load("toy", tmp_path / "mine").Y.shape == (3, 1)
-    assert [path.rpartition("/")[2] for path in server.requests] == ["toy.arff"]
+    put(mirror)
     paths = fetch("toy")
     assert paths == tuple(tmp_path / "cache/toyfiles" / name for name in TEXTS)
-    assert [path.read_bytes() for path in paths] == [ARFF, XML]
+    put(mirror, toy_arff=b"other", toy_xml=b"other")
     assert fetch("toy") == paths
-    assert len(server.requests) == 2
+    assert [path.read_bytes() for path in paths] == [ARFF, XML]
+    put(mirror)
     paths[0].write_bytes(b"spoilt")
     assert fetch("toy")[0].read_bytes() == ARFF
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("broken", "message"),
-    [
-        ({"texts": {}}, "404"),
-        ({"texts": {"toy.arff": b"x" * len(ARFF)}}, "hash"),
-        ({"cut_after": 20}, ""),
-    ],
-    ids=["missing", "other", "cut off"],
-)
-def test_broken_downloads_are_errors(server, tmp_path, broken, message):
-    for name, value in broken.items():
-        setattr(server, name, value)
+@pytest.mark.parametrize(("content", "message"), [(None, "404"), (ARFF[:20], "hash")])
+def test_broken_downloads_are_errors(mirror, tmp_path, content, message):
+    put(mirror, toy_arff=content or ARFF)
+    if content is None:
+        (mirror / "toy.arff").unlink()
     with pytest.raises(OSError, match=f"cannot fetch .*toy.arff: .*{message}.*PAIRMEND_DATA"):
         fetch("toy")
     folder = tmp_path / "cache/toyfiles"
     assert not folder.is_dir() or list(folder.iterdir()) == []
-    server.texts, server.cut_after = dict(TEXTS), None
+    put(mirror)
     assert fetch("toy")[0].read_bytes() == ARFF
 
 
@@ -275,14 +253,6 @@ def test_sets_of_river_equal_the_files(shared, name, toy):
     np.testing.assert_array_equal(found.X, expected.X)
     np.testing.assert_array_equal(found.Y, expected.Y)
     assert "river" not in sys.modules  # which takes seconds to import
-
-
-def test_without_river(toy, monkeypatch):
-    def missing(name):
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr("pairmend.datasets.named_sets.distribution", missing)
-    assert not is_available("yeast")
 
 
 # Against the published table

@@ -74,11 +74,6 @@ def test_equivalent_forms(path, changes):
     assert data.label_names == (("sea", "sun") if named else ("0", "1"))
 
 
-def test_missing_values_stay(path):
-    bags = [BAGS[0], np.array([[np.nan, 1.0]]), BAGS[2]]
-    assert_bags_equal(load_miml(matlab(path, bags=cell(bags))).bags, bags)
-
-
 PARTS = {
     "train_bags": cell(BAGS[:2]),
     "train_target": TARGETS[:, :2],

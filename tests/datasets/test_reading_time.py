@@ -18,19 +18,13 @@ MANY_VALUES = "@attribute a {" + ",".join(map(str, range(N // 6))) + "}\n"
 
 ARFF = {
     "digits": HEAD + "9" * N + "x,x\n",
-    "digits of a sparse row": HEAD + "{0 " + "9" * N + "x}\n",
     "digits of an index": HEAD + "{" + "9" * N + " 1}\n",
     "a long number": HEAD + "9" * N + ",x\n",
     "decimals": HEAD + "." + "9" * N + "x,x\n",
     "exponent": HEAD + "1e" + "9" * N + "x,x\n",
     "spaces in a cell": HEAD + "1" + " " * N + "x,x\n",
-    "spaces in a sparse row": HEAD + "{0" + " " * N + "1" + " " * N + "x}\n",
-    "spaces behind a sparse row": HEAD + "{0 1}" + " " * N + "x\n",
     "spaces before a weight": HEAD + "{0 1}," + " " * N + "{" + " " * N + "2}" + " " * N + "x\n",
-    "braces behind a sparse row": HEAD + "{0 1},{" + "}" * N + "x\n",
-    "spaces of a weight": HEAD + "1,x,{" + " " * N + "}x\n",
     "type and spaces": f"@relation r\n@attribute a numeric{' ' * N}x\n@data\n1\n",
-    "type and braces": f"@relation r\n@attribute a numeric {'{' * N}\n@data\n1\n",
     "type and pairs of braces": f"@relation r\n@attribute a numeric {'{}' * N}x\n@data\n1\n",
     "type and spaces in braces": f"@relation r\n@attribute a numeric {'{ ' * N}}}x\n@data\n1\n",
     "attribute and spaces": f"@relation r\n@attribute{' ' * N}{{\n@data\n1\n",
@@ -52,7 +46,6 @@ ARFF = {
     + "".join(f"@attribute a{i} {{{i % 5000},9999}}\n" for i in range(N // 26))
     + "@data\n{}\n",
     "options of Meka": f"@relation '{'-C ' * N}'\n@attribute a numeric\n@data\n1\n",
-    "spaces of an option of Meka": f"@relation '-C{' ' * N}x'\n@attribute a numeric\n@data\n1\n",
     "digits of an option of Meka": f"@relation '-C {'9' * N}'\n@attribute a numeric\n@data\n1\n",
 }  # fmt: skip
 

@@ -1,13 +1,18 @@
 """Texts of messages; texts that stand for a missing value."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def listed(names: Iterable[str]) -> str:
     """Join names: 'LPW, FCM and FCM-O'."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def quoted(names: Sequence[str], at_most: int = 10) -> str:
+    """List the first names, for messages."""
+    return ", ".join(map(repr, names[:at_most])) + (", ..." if len(names) > at_most else "")
 
 
 def counted(number: int, thing: str, several: str = "") -> str:

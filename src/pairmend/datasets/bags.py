@@ -562,18 +562,17 @@ def _read_part(
     """Return the bags of a part, and their indicators, a row a bag."""
     bags, targets = scope[bags_name], scope[targets_name]
     bags = bags if isinstance(bags, list) else [None]
-    full = [isinstance(bag, np.ndarray) and bag.ndim == 2 and bag.size > 0 for bag in bags]
+    full = list(map(_is_full, bags))
     if not full or not all(full):
         raise ValueError(
             f"{path}: bag {[*full, False].index(False) + 1} of {bags_name} is no full matrix of "
             "numbers; expected a cell array with a matrix a bag, with at least one instance each"
         )
-    is_matrix = isinstance(targets, np.ndarray) and targets.ndim == 2 and targets.size > 0
     # In a matrix with both -1 and 0, 0 may mean "unknown".
     if (
-        not is_matrix
+        not _is_full(targets)
         or targets.shape[1] != len(bags)
-        or not (np.isin(targets, (-1, 1)).all() or np.isin(targets, (0, 1)).all())
+        or not any(np.isin(targets, (absent, 1)).all() for absent in (-1, 0))
     ):
         raise ValueError(
             f"{path}: {targets_name} must be a full matrix of -1 and 1, or of 0 and 1, with a row "
@@ -581,3 +580,7 @@ def _read_part(
         )
     contiguous = [np.ascontiguousarray(bag) for bag in bags]
     return contiguous, (targets.T == 1).astype(np.int64, order="C")
+
+
+def _is_full(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 2 and value.size > 0

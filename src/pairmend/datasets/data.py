@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from pairmend._utils.text import counted, is_missing_text
+from pairmend._utils.text import counted, is_missing_text, quoted
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.datasets.limits import TEXT_CELLS, ReadLimits, ReadWarning, unpacked
 
@@ -107,28 +107,11 @@ def source_name(data: MultiLabelData) -> str:
     return str(data.source[0]) if data.source else data.name
 
 
-def check_finite(data: MultiLabelData) -> None:
-    """Raise an error for an infinite cell."""
-    cells = data.X if isinstance(data.X, np.ndarray) else data.X.data
-    if np.isinf(cells).any():
-        coo = sparse.coo_array(data.X)
-        row, place = (axis[np.isinf(coo.data)][0] for axis in coo.coords)
-        raise ValueError(
-            f"{source_name(data)}: column {data.feature_names[place]!r} is infinite in row {row}; "
-            "write a number there, or empty the cell if the value is missing"
-        )
-
-
 def column_values(cells: Matrix, column: int) -> FloatArray:
     """Return one column as a dense array, a copy."""
     values = cells[:, [column]]
     dense = values.toarray() if sparse.issparse(values) else values
     return np.array(dense, dtype=float).ravel()
-
-
-def quoted(names: Sequence[str]) -> str:
-    """List up to ten names, for messages."""
-    return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
 
 
 def one_hot(

@@ -15,7 +15,6 @@ from pairmend.datasets.arff import read_arff
 from pairmend.datasets.data import (
     ChosenLabels,
     MultiLabelData,
-    check_finite,
     find_labels,
     read_label_names,
     take_labels,
@@ -151,8 +150,6 @@ def load_file(
     options = {option: value for option, value in options.items() if value is not None}
     if unused := options.keys() - allowed:
         raise ValueError(f"{path}: a {kind} file takes no {min(unused)}; leave it out")
-    if header_row is not None and header_row < 0:
-        raise ValueError(f"header_row must be at least 0, got {header_row}")
     is_stated = labels is None and tags is None
     if is_stated and kind != ".arff":
         raise ValueError(
@@ -172,7 +169,6 @@ def load_file(
         options["texts"] = [*categorical, *([] if tags is None else [tags])]
         options["labels"] = labels if threshold is None and labels else ()
         data = read(path, limits, **options)
-    check_finite(data)
     data = replace(data, source=tuple(source))
     names = find_labels(path, data.feature_names, () if labels is None else labels)
     if tags in names:

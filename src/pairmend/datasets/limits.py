@@ -73,12 +73,6 @@ class ReadLimits:
     max_bytes: int = MAX_FILE_BYTES
     max_cells: int = MAX_FILE_CELLS
 
-    def __post_init__(self) -> None:
-        for name in ("max_bytes", "max_cells"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} must be a positive integer, got {value!r}")
-
     def check_bytes(self, path: Path, n_bytes: int) -> None:
         """Raise a ReadLimitError if a file unpacks to more bytes than are allowed.
 

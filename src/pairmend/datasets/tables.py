@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from pairmend._utils.text import counted, is_missing_text
+from pairmend._utils.text import counted, is_missing_text, quoted
 from pairmend._utils.typing import FloatArray
 from pairmend.datasets.arff import parse_numbers
-from pairmend.datasets.data import ChosenLabels, MultiLabelData, all_features, find_labels, quoted
+from pairmend.datasets.data import ChosenLabels, MultiLabelData, all_features, find_labels
 from pairmend.datasets.limits import CellCount, ReadLimitError, ReadLimits, ReadWarning, open_text
 
 MISSING = frozenset({"", "?", "NA", "NaN", "nan"})
@@ -268,47 +268,28 @@ _UNAMBIGUOUS = (_Notation(","), _Notation(".", ","))
 _KNOWN = (_PLAIN, *_UNAMBIGUOUS, *(_Notation(d, t) for d, t in (",.", ". ", ", ", ".'", ",'")))
 
 
-class _Cells:
-    """The cells of a column, which are added in chunks: numbers, or codes of texts.
+def _column(
+    parts: Sequence[str], missing: frozenset[str], count: CellCount, *, is_text: bool
+) -> Column:
+    """Return a column, of which each part is many cells joined by NUL; the texts are sorted.
 
-    `missing` are the texts that become NaN. The texts of numbers are kept, for a column may turn
-    out to be of texts.
+    `missing` are the texts that become NaN.
     """
-
-    def __init__(self, count: CellCount, missing: frozenset[str], *, is_text: bool):
-        self.count, self.missing, self.is_text = count, missing, is_text
-        self.code_of: dict[str, int] = {}
-        self.blocks: list[FloatArray] = []
-        self.texts: list[str] = []
-
-    def add(self, cells: Sequence[str]) -> None:
-        """Append cells."""
-        numbers = None if self.is_text else _numbers(cells)
-        if numbers is not None:
-            self.blocks.append(numbers)
-            self.texts.append("\n".join(cells))
-            return
-        if not self.is_text:
-            self.is_text, self.blocks = True, [self._codes(each.split("\n")) for each in self.texts]
-            self.texts.clear()
-        self.blocks.append(self._codes(cells))
-
-    def _codes(self, cells: Sequence[str]) -> FloatArray:
-        code_of, missing, n_before = self.code_of, self.missing, len(self.code_of)
-        texts = map(str.strip, cells)
-        codes = [nan if t in missing else code_of.setdefault(t, len(code_of)) for t in texts]
-        self.count.add(0, texts=len(code_of) - n_before)
-        return np.array(codes, dtype=float)
-
-    def column(self) -> Column:
-        """Return all cells, the texts in alphabetical order."""
-        cells = np.concatenate(self.blocks)
-        if not self.is_text:
-            return cells, None
-        values = tuple(sorted(self.code_of))
-        place = np.full(len(values) + 1, nan)
-        place[[self.code_of[value] for value in values]] = np.arange(len(values))
-        return _looked_up(place, cells), values
+    if not is_text:
+        blocks = [numbers for part in parts if (numbers := _numbers(part.split("\0"))) is not None]
+        if len(blocks) == len(parts):
+            return np.concatenate(blocks), None
+    code_of: dict[str, int] = {}
+    codes = []
+    for part in parts:
+        n_before, texts = len(code_of), map(str.strip, part.split("\0"))
+        found = [nan if t in missing else code_of.setdefault(t, len(code_of)) for t in texts]
+        codes.append(np.array(found, dtype=float))
+        count.add(0, texts=len(code_of) - n_before)
+    values = tuple(sorted(code_of))
+    place = np.full(len(values) + 1, nan)
+    place[[code_of[value] for value in values]] = np.arange(len(values))
+    return _looked_up(place, np.concatenate(codes)), values
 
 
 def _looked_up(numbers: FloatArray, codes: FloatArray) -> FloatArray:
@@ -347,19 +328,17 @@ def _read_table(
     count.add(0, columns=len(names))
     count.check(n_rows * len(names))
     label_names = find_labels(path, names, labels)
-    as_texts = names if notation else {*texts, *label_names}
-    empty_only = frozenset({""})
-    found = [
-        _Cells(count, empty_only if name in label_names else MISSING, is_text=name in as_texts)
-        for name in names
-    ]
+    parts: list[list[str]] = [[] for _ in names]
     for chunk in _chunks(path, chain(sample[int(header_row != 0) :], rows), len(names)):
         count.add(len(chunk) * len(names))
-        for column, cells in zip(found, zip(*chunk, strict=True), strict=True):
-            column.add(cells)
-    columns = {name: column.column() for name, column in zip(names, found, strict=True)}
-    for name in {*names}.difference(texts, label_names):
-        columns[name] = _decoded(path, name, columns[name], notation)
+        for part, cells in zip(parts, zip(*chunk, strict=True), strict=True):
+            part.append("\0".join(cells))  # which takes less memory than a list
+    columns = {}
+    for name, part in zip(names, parts, strict=True):
+        is_label, is_text = name in label_names, name in texts or name in label_names
+        missing = frozenset({""}) if is_label else MISSING
+        column = _column(part, missing, count, is_text=is_text or notation is not None)
+        columns[name] = column if is_text else _decoded(path, name, column, notation)
     empty = {name for name in unnamed if np.isnan(columns[name][0]).all()}
     kept = [name for name in names if name not in empty] or names
     return _features(path, {name: columns[name] for name in kept})

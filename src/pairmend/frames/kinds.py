@@ -3,7 +3,6 @@
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -16,7 +15,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
-from pairmend._utils.text import counted, is_missing_text
+from pairmend._utils.text import counted, is_missing_text, quoted
 from pairmend._utils.typing import FloatArray
 from pairmend.frames.columns import Column, days_of, read_column
 
@@ -55,8 +54,7 @@ def is_plain_number(text: str) -> bool:
 
     Whole numbers with a leading zero, such as 00501, are codes.
     """
-    text = text.strip()
-    return _PLAIN.fullmatch(text) is not None and _CODE.fullmatch(text) is None
+    return bool(_PLAIN.fullmatch(text.strip())) and not _CODE.fullmatch(text.strip())
 
 
 def plain_number(text: str) -> float:
@@ -350,17 +348,17 @@ def _kind_of(
                     "dates as 2024-12-31"
                 )
             if n_texts < n_rows:
-                missing = _some(text for text in counts if is_missing_text(text))
+                missing = quoted([text for text in counts if is_missing_text(text)], 3)
                 rows = counted(n_rows - n_texts, "row")
                 notes.append(f"taken as missing {kind}s in {rows}: {missing}")
             return kind, "; ".join(notes)
+        are_codes = any(_CODE.fullmatch(text.strip()) for text in texts)
         for things, is_thing in (("numbers", is_plain_number), ("dates", _LIKE_A_DATE.match)):
             others = [text for text in texts if not is_thing(text)]
-            are_codes = any(_CODE.fullmatch(text.strip()) for text in texts)
             if others and not are_codes and 2 * sum(counts[t] for t in others) < n_texts:
                 notes.append(
-                    f"most of its values are {things}, but not {_some(others)}; correct or empty "
-                    f"such values to read the column as {things}"
+                    f"most of its values are {things}, but not {quoted(others, 3)}; correct or "
+                    f"empty such values to read the column as {things}"
                 )
         n_words = sum(len(text.split()) * count for text, count in counts.items())
         rarely_repeat = len(counts) > max(min(MIN_IDENTIFIERS, n_rows / 2), TEXT_SHARE * n_rows)
@@ -375,22 +373,13 @@ def _kind_of(
     return "identifier", "; ".join(notes)
 
 
-def _some(texts: Iterable[str]) -> str:
-    """Return the first three of some texts."""
-    first = [*map(repr, texts)]
-    return ", ".join(first[:3]) + (", ..." if len(first) > 3 else "")
-
-
 def _date_formats(texts: list[str]) -> list[str]:
     """Return the formats in which all texts are dates."""
-
-    def fits(form: str) -> bool:
-        try:
-            return all(date_in(text, form) is not None for text in texts)
-        except ValueError:
-            return False
-
+    found = []
     # The first value excludes most columns without parsing it in each format.
-    return (
-        [form for form in FORMATS if fits(form)] if texts and _LIKE_A_DATE.match(texts[0]) else []
-    )
+    for form in FORMATS if texts and _LIKE_A_DATE.match(texts[0]) else ():
+        with contextlib.suppress(ValueError):
+            for text in texts:
+                date_in(text, form)
+            found.append(form)
+    return found
