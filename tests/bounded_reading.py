@@ -6,13 +6,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from pairmend import datasets
+from pairmend.persistence import load_model
 
 # A server imports these modules once, and each read happens in a new fork of it.
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
-    ["pairmend.datasets", "pyarrow.parquet", "scipy.io", "charset_normalizer"]
-)
+_FORKS.set_forkserver_preload([
+    "pairmend.baselines", "pairmend.datasets", "pairmend.mended", "pairmend.persistence",
+    "skops.io", "sklearn.ensemble", "pyarrow.parquet", "charset_normalizer",
+])  # fmt: skip
 
 
 def _kilobytes(key: str) -> int:
@@ -28,7 +32,9 @@ def _read(answers, paths, memory, limits, arguments) -> None:
     for path in paths:
         started = time.process_time()
         try:
-            if path.suffix == ".mat":
+            if path.suffix == ".model":
+                load_model(path).estimator.predict(np.zeros((3, 3)))
+            elif path.suffix == ".mat":
                 datasets.load_miml(path, limits=limits)
             else:
                 datasets.load_file(path, limits=limits, **arguments)

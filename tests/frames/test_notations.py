@@ -27,21 +27,11 @@ def test_a_number_never_passes_through_text():
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ["2.581", "1.000", "3.125"],  # three decimals everywhere
-        ["2.581", "955", "0.125"],
-        ["2.581", "955", "12.000"],
-        ["1.5", "2", "3"],
-        ["00501", "10001", "90210", "20001"],  # codes
-        ["1", "red", "blue", "2"],
-        ["192.168.0.1", "192.168.0.2"],
-    ],
-    ids=lambda texts: texts[0],
-)
-def test_unambiguous_columns_give_no_warning(texts):
-    fitted(texts)
+def test_unambiguous_columns_give_no_warning():
+    numbers, codes = ["2.581", "1.000", "955"], ["00501", "10001", "90210"]
+    for texts in (numbers, codes, ["1", "red", "blue", "2"], ["192.168.0.1", "192.168.0.2"]):
+        fitted(texts)
+    fitted([n / 7 for n in range(100)])
 
 
 @pytest.mark.parametrize(
