@@ -171,8 +171,6 @@ def load_file(
         data = read(path, limits, **options)
     data = replace(data, source=tuple(source))
     names = find_labels(path, data.feature_names, () if labels is None else labels)
-    if tags in names:
-        raise ValueError(f"{path}: column {tags!r} cannot be a label and a list of tags")
     if names:
         data = take_labels(data, names, limits, threshold, allow_empty=kind != ".arff")
     return data if tags is None else take_tags(data, tags, separator, limits)

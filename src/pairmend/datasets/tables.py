@@ -229,16 +229,13 @@ def _arrow_column(cells: Any, is_text: bool, count: CellCount) -> Column:
         cells = cells.cast(pyarrow.string()).dictionary_encode()
     encoded = cells.unify_dictionaries().combine_chunks()
     places = np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=float)
-    used = np.unique(places[~np.isnan(places)]).astype(int)  # the dictionary may be much larger
+    used, codes = np.unique(places, return_inverse=True)  # the dictionary may be much larger
+    used = used[~np.isnan(used)].astype(int)
     texts = encoded.dictionary.take(pyarrow.array(used)).cast(pyarrow.string()).to_pylist()
     if is_date:
         texts = [text.removesuffix(".000000").removesuffix(" 00:00:00") for text in texts]
-    values = tuple(sorted(set(texts)))
-    count.add(0, texts=len(values))
-    code_of = {value: code for code, value in enumerate(values)}
-    code_of_place = np.full(len(encoded.dictionary) + 1, nan)
-    code_of_place[used] = [code_of[text] for text in texts]
-    return _looked_up(code_of_place, places), values
+    count.add(0, texts=len(texts))
+    return _sorted(np.where(np.isnan(places), nan, codes), texts)
 
 
 class _Notation:
@@ -286,10 +283,14 @@ def _column(
         found = [nan if t in missing else code_of.setdefault(t, len(code_of)) for t in texts]
         codes.append(np.array(found, dtype=float))
         count.add(0, texts=len(code_of) - n_before)
-    values = tuple(sorted(code_of))
-    place = np.full(len(values) + 1, nan)
-    place[[code_of[value] for value in values]] = np.arange(len(values))
-    return _looked_up(place, np.concatenate(codes)), values
+    return _sorted(np.concatenate(codes), list(code_of))
+
+
+def _sorted(codes: FloatArray, texts: Sequence[str]) -> Column:
+    """Return codes of texts, of which some may be equal, as codes of the sorted texts."""
+    values = tuple(sorted(set(texts)))
+    place = {value: code for code, value in enumerate(values)}
+    return _looked_up(np.array([*(place[text] for text in texts), nan]), codes), values
 
 
 def _looked_up(numbers: FloatArray, codes: FloatArray) -> FloatArray:
