@@ -134,8 +134,6 @@ KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "true or false, t or f, yes or no, y or n, 1 or 0",
     ),
     "date": (_date, "a date, in a text in ISO 8601, such as 2024-12-31 or 2024-12-31T23:59:59"),
-    "text": (lambda value: value, ""),
-    "category": (lambda value: value, ""),
-    "other": (lambda value: value, ""),
+    **dict.fromkeys(("text", "category", "other"), (lambda value: value, "")),
 }
 """How a cell of each kind of column is converted, and what is expected."""
