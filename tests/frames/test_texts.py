@@ -122,6 +122,8 @@ def test_parameters_of_texts(texts):
     assert few.columns_[0].n_words == len(counts.vocabulary_) == 50
     assert few.encode(frame).words.shape == (200, 50)
     assert few.transform(frame).shape == (200, 7 + 1)
+    with pytest.raises(ValueError, match="min_df and max_words have no effect with a vectorizer"):
+        FrameEncoder(vectorizer=TfidfVectorizer(), min_df=3).fit(frame)
     with pytest.raises(ValueError, match="The 'n_components' parameter"):
         FrameEncoder(n_components=0).fit(frame)
 

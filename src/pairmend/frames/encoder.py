@@ -81,7 +81,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         Largest number of components of a text column, for all but logistic regressions.
     vectorizer : transformer, default=None
         Turns a list of texts into numbers, sparse or dense, in place of the TF-IDF; `ngram_range`,
-        `min_df` and `max_words` then have no effect. A missing text is an empty one.
+        `min_df` and `max_words` must then have their defaults. A missing text is an empty one.
 
     Attributes
     ----------
@@ -190,9 +190,13 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"kinds names columns that X lacks: {unknown}.")
         if wrong := {name: kind for name, kind in kinds.items() if kind not in KINDS}:
             raise ValueError(f"kinds must be among {', '.join(KINDS)}; got {wrong}.")
-        vectorizer = self.vectorizer
-        if vectorizer is None:
-            vectorizer = word_counter(self.ngram_range, self.min_df, self.max_words)
+        counting = self.ngram_range, self.min_df, self.max_words
+        if self.vectorizer is not None and counting != ((1, 2), 2, VOCABULARY):
+            raise ValueError(
+                "ngram_range, min_df and max_words have no effect with a vectorizer. Set them in "
+                "the vectorizer."
+            )
+        vectorizer = word_counter(*counting) if self.vectorizer is None else self.vectorizer
         found = [
             choose_reader(read_column(X, position), kinds.get(name), vectorizer, self.n_components)
             for position, name in enumerate(names)
