@@ -61,12 +61,12 @@ def collections(kind, X, Y, chunks=CHUNKS):
     return frame, in_partitions(frame, chunks), in_partitions(named, chunks)
 
 
-def assert_same(ours, local, X):
+def assert_same(ours, local, X, atol=1e-9):
     """Compare two fitted classifiers: attributes, scores and predictions."""
     assert vars(ours).keys() == vars(local).keys()
     assert ours.n_features_in_ == local.n_features_in_
     for method in ("predict_proba", "pair_support"):
         if hasattr(local, method):
             found, expected = getattr(ours, method)(X), getattr(local, method)(X)
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
     np.testing.assert_array_equal(ours.predict(X), local.predict(X))

@@ -135,9 +135,10 @@ def test_empty_partitions_are_ignored(small_set):
 
 
 def test_joblib_distributes_pairs_over_the_workers(small_set, labels, on_cluster):
+    X, few = small_set[0], labels[:, :3]
     clf = PairwiseClassifier(DecisionTreeClassifier(), n_jobs=2, random_state=0)
-    ours = distributed.fit(clone(clf), in_chunks(small_set[0]), in_chunks(labels))
-    assert_same(ours, clf.fit(small_set[0], labels), small_set[0])
+    ours = distributed.fit(clone(clf), in_chunks(X), in_chunks(few))
+    assert_same(ours, clf.fit(X, few), X)
 
 
 def test_killed_worker_does_not_change_the_result(small_set, labels, on_cluster):
@@ -192,34 +193,34 @@ def test_invalid_arguments_raise(small_set):
         distributed.predict(clf, X)
 
 
-def test_unknown_categories_raise_until_computed(small_set):
-    X, Y = small_set
-    frame = pd.DataFrame(X, columns=list("abcdef"))
-    frame["b"] = np.where(X[:, 1] > 9, "much", "little")
-    labels = in_partitions(pd.DataFrame(Y, columns=list("stuv")))
-    rows = in_partitions(frame)
-    rows["b"] = rows["b"].astype("category")
-    clf = PairwiseClassifier(random_state=0)
-    with pytest.raises(ValueError, match="Column 'b' .* categories that are known.*categorize"):
-        distributed.fit(clf, rows, labels)
-    ours = distributed.fit(clf, rows.categorize(columns=["b"]), labels)
-    local = clone(clf).fit(frame.astype({"b": "category"}), Y)
-    expected = local.predict_proba(frame.astype({"b": "category"}))
-    found = distributed.predict_proba(ours, rows).compute()  # each partition has its own categories
-    np.testing.assert_allclose(found, expected, atol=TOLERANCE, rtol=0)
-
-
 @pytest.mark.parametrize(
     "column",
     [
         pd.Timestamp("2024-01-01"),
-        "much",
+        np.where(np.arange(80) % 3, "much", "little"),
         pd.Categorical(np.arange(80) % 3, categories=np.arange(101)),
     ],
+    ids=["date", "text", "many categories"],
 )
-def test_columns_that_need_all_their_rows_raise(column, small_set):
+def test_frames_that_need_all_their_rows_are_fitted_on_one_worker(column, small_set):
     X, Y = small_set
-    labels = in_partitions(pd.DataFrame(Y, columns=list("stuv")))
     frame = pd.DataFrame(X, columns=list("abcdef")).assign(b=column)
-    with pytest.raises(ValueError, match="Column 'b' holds .* numbers, or at most 100 categories"):
-        distributed.fit(PairwiseClassifier(), in_partitions(frame), labels)
+    rows, labels = in_partitions(frame), in_partitions(pd.DataFrame(Y, columns=list("stuv")))
+    clf = PairwiseClassifier(random_state=0)
+    local = clone(clf).fit(frame, Y)
+    with pytest.warns(UserWarning, match="Column 'b' .* all rows .* on one worker.*categorize"):
+        ours = distributed.fit(clf, rows, labels)
+    np.testing.assert_array_equal(ours.predict_proba(frame), local.predict_proba(frame))
+
+
+def test_categories_that_are_computed_are_read_by_blocks(small_set):
+    X, Y = small_set
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame["b"] = np.where(X[:, 1] > 9, "much", "little")
+    rows, clf = in_partitions(frame), PairwiseClassifier(random_state=0)
+    rows["b"] = rows["b"].astype("category")
+    known, frame = rows.categorize(columns=["b"]), frame.astype({"b": "category"})
+    ours = distributed.fit(clone(clf), known, in_partitions(pd.DataFrame(Y)))
+    expected = clf.fit(frame, Y).predict_proba(frame)
+    found = distributed.predict_proba(ours, rows).compute()  # each partition has its own categories
+    np.testing.assert_allclose(found, expected, atol=TOLERANCE, rtol=0)

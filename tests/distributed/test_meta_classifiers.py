@@ -1,23 +1,16 @@
-"""MendedClassifier, ThresholdedClassifier and baselines on Dask collections equal local fits."""
+"""MendedClassifier on Dask collections equals a local fit."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import KFold
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from dask_tasks import assert_same, collections, in_chunks
-from pairmend import (
-    CorrectedPairwiseClassifier,
-    MendedClassifier,
-    RandomSubspaceNB,
-    ThresholdedClassifier,
-    distributed,
-)
-from pairmend.baselines import BinaryRelevance, MLkNN
+from pairmend import MendedClassifier, RandomSubspaceNB, distributed
+from pairmend.baselines import MLkNN
 from pairmend.persistence import load_model, save_model
 
 TOLERANCE = 1e-9
@@ -115,38 +108,19 @@ def test_rows_have_the_form_and_the_means_of_a_local_fit(form, weighted, data):
     assert ours._row_encoder.for_base == local._row_encoder.for_base
 
 
-@pytest.mark.parametrize(
-    ("estimator", "weighted"),
-    [
-        (BinaryRelevance(LOGISTIC), True),
-        (BinaryRelevance(BY_BLOCKS), True),
-        (CorrectedPairwiseClassifier(random_state=0), False),  # its partial_fit is not used
-        (OneVsRestClassifier(GaussianNB()), False),  # nor that of indicators
-    ],
-)
-def test_thresholded_equals_local_fit(estimator, weighted, data):
-    X, Y, weights = data
-    clf = ThresholdedClassifier(estimator, cv=SPLITS)
-    params = {"sample_weight": weights} if weighted else {}
-    expected = clone(clf).fit(X, Y, **params)
-    ours = distributed.fit(clf, in_chunks(X), in_chunks(Y), **params)
-    assert_same(ours, expected, X)
-    assert ours.threshold_.__dict__ == pytest.approx(expected.threshold_.__dict__)
-
-
 def test_block_by_block_is_one_partial_fit_for_each_block(data):
     X, Y, _ = data
     base = SGDClassifier(loss="log_loss", random_state=0)
-    earlier = BinaryRelevance(base).fit(X[:, :3], Y[:, ::-1])
+    earlier = MendedClassifier(base, cv=SPLITS, random_state=0).fit(X[:, :3], Y[:, ::-1])
     ours = distributed.fit(earlier, in_chunks(X), in_chunks(Y))
     assert ours.n_features_in_ == X.shape[1]
-    assert ours.varying_.tolist() == [0, 1, 2, 3]
-    for label, model in enumerate(ours.models_):
+    assert ours.estimator_.varying_.tolist() == [0, 1, 2, 3]
+    for label, model in enumerate(ours.estimator_.models_):
         reference = clone(base)
         for part in BLOCKS:
             reference.partial_fit(X[part], Y[part, label], classes=[0, 1])
         np.testing.assert_array_equal(model.coef_, reference.coef_)
-    np.testing.assert_allclose(ours.predict_proba(X)[:, 4], 1 / 82)
+    np.testing.assert_allclose(ours.estimator_.predict_proba(X)[:, 4], 1 / 82)
 
 
 def test_invalid_arguments_raise_and_leave_an_earlier_fit(data):
@@ -160,8 +134,8 @@ def test_invalid_arguments_raise_and_leave_an_earlier_fit(data):
         (MendedClassifier(BY_BLOCKS, cv=twice), {}, "same row several times"),
         (clf, {"sample_weight": weights - 1}, "Negative values in data passed"),
         (clone(clf).set_params(cv=81), {}, "n_splits=81 greater than the number of samples"),
-        (BinaryRelevance(SGDOneSample()), given, "partial_fit.*sample_weight"),
-        (BinaryRelevance(SGDClassifier()), {}, "SGDClassifier has no predict_proba"),
+        (MendedClassifier(SGDOneSample()), given, "partial_fit.*sample_weight"),
+        (MendedClassifier(SGDClassifier()), {}, "SGDClassifier has no predict_proba"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             distributed.fit(refused, rows, labels, **params)
@@ -170,8 +144,6 @@ def test_invalid_arguments_raise_and_leave_an_earlier_fit(data):
     with pytest.raises(ValueError, match="y must hold 0 and 1 only"):
         distributed.fit(clf, rows, labels * 2)
     np.testing.assert_array_equal(clf.predict_proba(X), before)
-    with pytest.warns(UserWarning, match="n_jobs=2 has no effect on training by blocks"):
-        distributed.fit(BinaryRelevance(BY_BLOCKS, n_jobs=2), rows, labels)
 
 
 class SGDOneSample(SGDClassifier):

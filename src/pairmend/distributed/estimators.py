@@ -1,7 +1,7 @@
 """fit, predict and predict_proba on Dask collections; training of each classifier by blocks."""
 
 import warnings
-from collections.abc import Sequence
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -10,51 +10,41 @@ import dask
 import dask.array as da
 import numpy as np
 from dask import delayed
+from joblib import parallel_config
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from distributed import Client
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.arrays import check_columns, stack_rows
+from pairmend._utils.arrays import check_columns, has_categories, stack_rows
 from pairmend._utils.arrays import is_frame as has_columns
-from pairmend._utils.classifiers import (
-    check_params,
-    for_all_labels,
-    label_scores,
-    new_seed,
-    scoring_method,
-)
+from pairmend._utils.classifiers import check_params, for_all_labels, new_seed
 from pairmend._utils.computing import lazy
 from pairmend._utils.sklearn_private import count_rows
-from pairmend._utils.training import relative_weights, route_fit_params
+from pairmend._utils.training import Target, route_fit_params
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend.base_classifiers import ScaledLogisticRegression
-from pairmend.baselines.transformation import BinaryRelevance
-from pairmend.distributed.base_training import (
-    fit_on_worker,
-    is_trained_by_blocks,
-    train_by_blocks,
-)
-from pairmend.distributed.out_of_fold import BlockProba, BlockRows
+from pairmend.distributed.bases import BlockRows, is_trained_by_blocks
 from pairmend.distributed.rows import (
     Block,
     Rows,
     as_task,
     in_a_tree,
     is_frame,
+    stack,
     with_whole_rows,
     without_rows,
 )
-from pairmend.distributed.subspace_nb import check_frame, train_pairs
-from pairmend.frames import FrameEncoder
-from pairmend.mended.base import base_attributes, base_to_fit
+from pairmend.distributed.subspace_nb import train_pairs
+from pairmend.frames.kinds import MAX_CATEGORIES
+from pairmend.mended.base import base_to_fit
 from pairmend.mended.estimator import MendedClassifier
-from pairmend.mended.rows import ColumnSums, RowEncoder, Scaling
-from pairmend.mended.validation import ValidationRows
+from pairmend.mended.rows import ColumnSums
+from pairmend.model_selection import split_rows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 from pairmend.pairwise.plain import CalibratedLabelRanking, PairwiseClassifier
-from pairmend.thresholds.classifier import ThresholdedClassifier
 
 PAIRWISE = (PairwiseClassifier, CalibratedLabelRanking, CorrectedPairwiseClassifier)
 Classifier = TypeVar("Classifier", bound=MultiLabelClassifier)
@@ -67,24 +57,21 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
     depends on the base classifier:
 
     - :class:`~pairmend.RandomSubspaceNB` (the default) in :class:`~pairmend.PairwiseClassifier`,
-      :class:`~pairmend.CalibratedLabelRanking`, :class:`~pairmend.CorrectedPairwiseClassifier` and
-      :class:`~pairmend.baselines.BinaryRelevance`, and as base classifier of
-      :class:`~pairmend.MendedClassifier`: rows stay on the workers, which compute the feature
-      statistics and sums of their blocks. Probabilities differ from those of a local fit by less
-      than 1e-9.
+      :class:`~pairmend.CalibratedLabelRanking` and :class:`~pairmend.CorrectedPairwiseClassifier`,
+      and as base classifier of :class:`~pairmend.MendedClassifier`: rows stay on the workers, which
+      compute the feature statistics and sums of their blocks. Probabilities differ from those of a
+      local fit by less than 1e-9.
     - The default of :class:`~pairmend.MendedClassifier`, and the logistic regression alone
       (``estimator=None``): the logistic regression is trained in about a hundred passes over
-      the blocks, each other base on drawn rows of a bounded number (boosting on at most 2^24 cells,
-      128 MiB, on a worker). Probabilities differ from those of a local fit by less than 1e-6.
-      Frames whose columns are not all numbers or known categories are trained on one
-      worker, see below.
+      the blocks, each other base on drawn rows of a bounded number, which this process holds
+      (boosting on at most 2^24 cells, 128 MiB). Probabilities differ from those of a local fit by
+      less than 1e-6.
     - A classifier with ``partial_fit``, such as ``SGDClassifier(loss="log_loss")``, in
-      :class:`~pairmend.MendedClassifier`, :class:`~pairmend.baselines.BinaryRelevance`, and
-      :class:`~pairmend.ThresholdedClassifier` of a BinaryRelevance: it is trained block by block,
-      in one pass.
-    - Everything else is fitted by its own ``fit`` on a worker, which needs all rows in memory, and
-      a copy of those it trains on. The result is that of a local fit. With `n_jobs`, joblib
-      distributes the trainings over the workers.
+      :class:`~pairmend.MendedClassifier`: it is trained block by block, in one pass.
+    - Everything else, and frames whose columns are not all numbers or known categories: fitted by
+      its own ``fit`` on a worker, which needs all rows in memory, and a copy of those it trains on.
+      The result is that of a local fit. With `n_jobs`, joblib distributes the trainings over the
+      workers.
 
     Parameters
     ----------
@@ -114,8 +101,8 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
     and the sample weights. Splits are therefore those of a local fit with the same
     ``random_state``. Of a MendedClassifier this process holds the landmarks and the rows on which
     corrections are compared. Other out-of-fold probabilities are computed on the workers, added to
-    the sums of the landmarks, and dropped. A ThresholdedClassifier holds the out-of-fold scores of
-    all rows, a CorrectedPairwiseClassifier its validation rows (with cross-fitting, all rows).
+    the sums of the landmarks, and dropped. Of a CorrectedPairwiseClassifier it holds the validation
+    rows (with cross-fitting, all rows).
 
     With RandomSubspaceNB, distinct values of numeric features are counted exactly, which moves all
     distinct values of a feature to one worker, for a part of the features at a time.
@@ -144,14 +131,7 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
     rows = Rows.read(classifier, X, y)
     fit_by_blocks = _fit_by_blocks(classifier, rows)
     if fit_by_blocks is None:
-        return _take_over(classifier, fit_on_worker(classifier, rows, sample_weight))
-    if getattr(classifier, "n_jobs", None) is not None:
-        warnings.warn(
-            f"n_jobs={classifier.n_jobs} has no effect on training by blocks, which Dask "
-            "distributes.",
-            UserWarning,
-            stacklevel=2,
-        )
+        return _fit_on_worker(classifier, rows, sample_weight)
     if sample_weight is not None:
         base, given = classifier._base_classifier(), {"sample_weight": sample_weight}
         _, weights = route_fit_params(classifier, base, np.empty((len(rows), 0)), given)
@@ -233,36 +213,65 @@ def predict_proba(classifier: MultiLabelClassifier, X: Any) -> Any:
 def _fit_by_blocks(classifier: Any, rows: Rows) -> Any:
     """Return the function that fits a classifier block by block; None if it needs all rows."""
     kind, base = type(classifier), classifier._base_classifier()
-    if type(base) is ScaledLogisticRegression and not _is_encodable(rows.like):
-        return None
-    if kind in PAIRWISE:
-        return _fit_pairwise if type(base) is RandomSubspaceNB else None
-    if kind is MendedClassifier:
-        function, model = _fit_mended, for_all_labels(base, len(rows.target.classes))
-    elif kind is ThresholdedClassifier and rows.target.multilabel:
-        function, model = _fit_thresholded, base
-    elif kind is BinaryRelevance:
-        function, model = _fit_relevance, classifier
+    if kind in PAIRWISE and type(base) is RandomSubspaceNB:
+        function = _fit_pairwise
+    elif kind is MendedClassifier and is_trained_by_blocks(
+        for_all_labels(base, len(rows.target.classes))
+    ):
+        function = _fit_mended
     else:
         return None
-    return function if is_trained_by_blocks(model) else None
+    if (column := _unreadable_column(rows.like)) is None:
+        return function
+    warnings.warn(
+        f"Column {column.name!r} holds {column.dtype}, and all rows are gathered on one worker. "
+        f"Blocks can be read if columns hold numbers, or at most {MAX_CATEGORIES} categories that "
+        f"are known: X = X.categorize(columns=[{column.name!r}]).",
+        UserWarning,
+        stacklevel=3,
+    )
+    return None
 
 
-def _is_encodable(like: Any) -> bool:
-    """Return whether rows can be encoded block by block."""
+def _unreadable_column(like: Any) -> Any:
+    """Return a column of a frame that can only be encoded with all of its rows, or None."""
+    for place in range(like.shape[1] if has_columns(like) else 0):
+        column = like.iloc[:, place]
+        if not has_categories(column):
+            is_readable = column.dtype.kind in "biuf"
+        else:  # Dask represents unknown categories by a placeholder.
+            found = column.cat.categories
+            is_readable = "__UNKNOWN_CATEGORIES__" not in found and len(found) <= MAX_CATEGORIES
+        if not is_readable:
+            return column
+    return None
+
+
+def _fit_on_worker(classifier: Any, rows: Rows, sample_weight: FloatArray | None) -> Any:
+    """Fit a classifier by its own ``fit`` on a worker with all rows.
+
+    With `n_jobs`, what it would run in processes is distributed over the workers.
+    """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of columns without any rows
-            check_frame(like, FrameEncoder().fit(like) if has_columns(like) else None)
-    except ValueError:
-        return False
-    return True
-
-
-def _take_over(classifier: Any, fitted: Any) -> Any:
-    """Give a classifier the fitted attributes of a clone, in place of its own."""
+        is_distributed = Client.current() is not None and classifier.get_params().get("n_jobs")
+    except ValueError:  # there is no cluster
+        is_distributed = False
+    params = {} if sample_weight is None else {"sample_weight": sample_weight}
+    given = clone(classifier), replace(rows.target, Y=rows.target.Y[:0]), params, is_distributed
+    fitted = delayed(_fit_here)(rows.blocks, as_task(given)).compute()
+    # The fitted attributes replace those of an earlier fit.
     classifier.__dict__ = vars(fitted) | classifier.get_params(deep=False)
     return classifier
+
+
+def _fit_here(blocks: list[Block], given: tuple[Any, Target, dict[str, Any], Any]) -> Any:
+    (classifier, target, params, is_distributed), (X, Y, *_) = given, stack(blocks)
+    y = replace(target, Y=Y).as_given(np.arange(len(Y)))
+    with parallel_config("dask") if is_distributed else nullcontext():
+        fitted = classifier.fit(X, y, **params)
+    if target.multilabel:
+        fitted.classes_ = target.classes  # the names of the columns
+    return fitted
 
 
 def _fit_pairwise(classifier: Any, rows: Rows) -> Any:
@@ -300,128 +309,24 @@ class _PairRows:
         return train_pairs(learner, self.rows, self.numbers, pairs)
 
 
-def _fit_relevance(classifier: Any, rows: Rows) -> Any:
-    (fitted,) = train_by_blocks(classifier, rows, [rows.present])
-    fitted.classes_, fitted.multilabel_ = rows.target.classes, rows.target.multilabel
-    return _take_over(classifier, fitted)
-
-
-def _fit_thresholded(classifier: Any, rows: Rows) -> Any:
-    """Fit the threshold on out-of-fold scores, which are gathered, and the classifier."""
-    method, seeded = scoring_method(classifier.estimator), classifier._seeded_estimator()
-    splits = rows.split(classifier.cv, classifier.random_state)
-    *models, final = train_by_blocks(seeded, rows, [*(train for train, _ in splits), rows.present])
-    parts = []
-    for model, (_, test) in zip(models, splits, strict=True):
-        task = as_task(model)
-        parts += [delayed(_scores)(task, block, method) for block in rows.choose(test)]
-    tested = np.concatenate([np.sort(test) for _, test in splits])
-    scores = np.concatenate(dask.compute(*parts))
-    threshold = classifier._fit_threshold(scores, rows.target, tested, rows.all_weights)
-    return classifier._set_fitted(
-        rows.like, rows.target, estimator_=final, threshold_=threshold, _method=method
-    )
-
-
-def _scores(model: Any, block: Block, method: str) -> FloatArray:
-    return label_scores(model, block.X, method, block.Y.shape[1])
-
-
 def _fit_mended(classifier: MendedClassifier, rows: Rows) -> Any:
     """Fit on blocks, as the classifier's own `fit` does on arrays."""
     base = classifier._checked_base()
-    encoder = _fit_encoder(classifier, base, rows)
+    encoder = classifier._fit_encoder(rows.like, np.empty(0), base)
+    if encoder.means is not None:
+        parts = [delayed(_column_sums)(block) for block in rows.choose(rows.present)]
+        encoder = replace(encoder, means=in_a_tree(parts).compute().means())
     rng = check_random_state(classifier.random_state)
     chosen = base_to_fit(classifier, base, len(rows.target.classes), new_seed(rng))
-    splits = rows.split(classifier.cv, new_seed(rng))
+    given = np.empty((len(rows), 0)), rows.target, rows.all_weights > 0
+    splits = split_rows(classifier.cv, *given, new_seed(rng))
     params = {} if rows.weights is None else {"sample_weight": rows.weights}
-    labels = replace(rows.target, multilabel=True)
     like, _ = encoder.encode(rows.like)
-    given = like, labels, params, rows.all_weights, splits, None, classifier, like
-    training = BlockRows(*given, rows, encoder)
-    proba = chosen.out_of_fold(training)
-    numbers = np.flatnonzero(training.folds >= 0)
-    weights = None if rows.weights is None else relative_weights(rows.weights)
-    relative = replace(training, rows=replace(rows, weights=weights))
-    nothing, of_rows = np.empty((len(numbers), 0)), relative.rows.all_weights[numbers]
-    parts = nothing, labels.Y[numbers], nothing, of_rows, training.folds[numbers]
-    remote = _RemoteRows(*parts, relative, numbers, as_task(proba.predict))
-    fitted = classifier._fit_correction(remote, numbers, rows.target, rng)
-    fitted |= classifier._background(training, fitted["landmark_indices_"])
-    model = chosen.fit_on_all(training)
-    return classifier._set_fitted(
-        rows.like, rows.target, estimator_=model, **base_attributes(chosen),
-        frame_encoder_=encoder.encoder, _row_encoder=encoder, **fitted,
+    training = BlockRows(
+        like, replace(rows.target, multilabel=True), params, rows.all_weights, splits, None,
+        classifier, like, rows, encoder,
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _RemoteRows(ValidationRows):
-    """Validation rows of which labels and weights are in memory, and features in blocks.
-
-    Out-of-fold probabilities are computed where they are needed, and not kept.
-
-    Attributes
-    ----------
-    rows : BlockRows
-        All rows, with the weights of the validation set.
-    numbers : ndarray of int
-        Numbers of the validation rows among all rows.
-    predict : delayed
-        Returns the out-of-fold probabilities of rows in a block.
-    """
-
-    rows: BlockRows
-    numbers: IntArray
-    predict: Any
-
-    def take(self, rows: IntArray | slice) -> ValidationRows:
-        """Select rows, with their features and probabilities."""
-        taken, numbers = super().take(rows), self.numbers[rows]
-        X = self.rows.fetch(_for_distances, numbers)
-        return replace(taken, X=X, proba=BlockProba(self.rows, self.predict)[numbers])
-
-    def sums(
-        self, rows: IntArray, scalings: Sequence[Scaling], references: Sequence[str]
-    ) -> dict[str, FloatArray]:
-        """Return the confusion sums of some rows by their nearest landmark, by scaling."""
-        if not len(rows):
-            return super().sums(rows, scalings, references)
-        given = as_task(self.rows.encoder), self.predict, as_task(scalings), references
-        blocks = self.rows.rows.choose(self.numbers[rows])
-        return in_a_tree([delayed(_sum_rows)(each, *given) for each in blocks], _add_sums).compute()
-
-
-def _for_distances(block: Block, encoder: RowEncoder) -> MatrixLike:
-    return encoder.encode(block.X)[1]
-
-
-def _sum_rows(
-    block: Block,
-    encoder: RowEncoder,
-    predict: Any,
-    scalings: list[Scaling],
-    references: list[str],
-) -> dict[str, FloatArray]:
-    """Return the sums of rows by their nearest landmarks."""
-    base_rows, X = encoder.encode(block.X)
-    every = np.arange(len(block.Y))
-    given = X, block.Y, predict(base_rows, block), block.all_weights, every
-    return ValidationRows(*given).sums(every, scalings, references)
-
-
-def _add_sums(parts: list[dict[str, FloatArray]]) -> dict[str, FloatArray]:
-    return {name: np.sum([part[name] for part in parts], axis=0) for name in parts[0]}
-
-
-def _fit_encoder(classifier: MendedClassifier, base: Any, rows: Rows) -> RowEncoder:
-    """Fit the encoder of rows: of a frame by its columns, of an array by sums over all blocks."""
-    encoder = classifier._fit_encoder(rows.like, np.empty(0), base)
-    check_frame(rows.like, encoder.encoder)
-    if encoder.means is None:
-        return encoder
-    parts = [delayed(_column_sums)(block) for block in rows.choose(rows.present)]
-    return replace(encoder, means=in_a_tree(parts).compute().means())
+    return classifier._fit_rows(rows.like, training, chosen, rows.target, encoder, rng)
 
 
 def _column_sums(block: Block) -> ColumnSums:

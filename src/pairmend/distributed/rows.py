@@ -16,11 +16,8 @@ from pairmend._utils.training import (
     Target,
     check_row_order,
     check_target,
-    unit_weight,
-    without_negligible,
 )
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend.model_selection import split_rows
 
 CELLS = 2**22
 """Cells of a block of rows: 32 MiB in double precision."""
@@ -37,7 +34,6 @@ class Block(NamedTuple):
     Y: BoolArray  # (n, L), label indicators
     weights: FloatArray | None  # (n,); None means ones
     numbers: Any = None  # (n,), among all rows
-    given: Any = None  # (n, ...), what a task needs to know of each row
 
     @property
     def all_weights(self) -> FloatArray:
@@ -105,23 +101,11 @@ class Rows:
         """The rows of positive weight."""
         return np.flatnonzero(self.all_weights > 0)
 
-    def split(self, cv: Any, random_state: Any) -> list[tuple[IntArray, IntArray]]:
-        """Return the training and test rows of each split, without rows of weight 0."""
-        given = np.empty((len(self), 0))
-        return split_rows(cv, given, self.target, self.all_weights > 0, random_state)
-
-    def weighed(self, chosen: IntArray) -> tuple[IntArray, float]:
-        """Return the chosen rows that are not left out, and the weight that counts as one row."""
-        if self.weights is None:
-            return chosen, 1.0
-        unit = unit_weight(self.weights[chosen])
-        return chosen[without_negligible(self.weights[chosen], unit) > 0], unit
-
-    def choose(self, chosen: IntArray, given: Any = None) -> list[Any]:
+    def choose(self, chosen: IntArray) -> list[Any]:
         """Return the delayed `Block` of the chosen rows of each block that has any.
 
-        `given` has a value, or several, for each of all rows, which blocks get. What is known of
-        rows is sent to the workers at once: a graph would hold it for each computation anew.
+        What is known of rows is sent to the workers at once: a graph would hold it for each
+        computation anew.
         """
         counts, parts = np.bincount(chosen, minlength=len(self)), []
         if counts.max() > 1:
@@ -133,9 +117,8 @@ class Rows:
             rows = slice(number * self.size, (number + 1) * self.size)
             here = counts[rows] > 0
             if here.any():
-                of_rows = self.weights, given
-                found = [None if each is None else each[rows][here] for each in of_rows]
-                (known,) = dask.persist(as_task([here, rows.start, *found]))
+                weights = None if self.weights is None else self.weights[rows][here]
+                (known,) = dask.persist(as_task((here, rows.start, weights)))
                 parts.append(delayed(_take)(block, known))
         return parts
 
@@ -262,9 +245,9 @@ def _join(chunks: list[Block], spans: list[tuple[int, int]]) -> Block:
     return stack(parts)
 
 
-def _take(block: Block, known: list[Any]) -> Block:
+def _take(block: Block, known: tuple[BoolArray, int, FloatArray | None]) -> Block:
     """Return the chosen rows of a block, given by a mask, with what is known of them."""
-    is_chosen, start, weights, given = known
+    is_chosen, start, weights = known
     rows = np.flatnonzero(is_chosen)
     X = block.X if is_chosen.all() else take_rows(block.X, rows)
-    return Block(X, block.Y[rows], weights, start + rows, given)
+    return Block(X, block.Y[rows], weights, start + rows)

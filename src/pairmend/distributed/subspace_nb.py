@@ -1,6 +1,6 @@
 """RandomSubspaceNB on blocks of rows: feature statistics and sums, block by block."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import dask
@@ -9,12 +9,12 @@ from dask import delayed
 from scipy import sparse
 from sklearn.base import clone
 
-from pairmend._utils.arrays import EncodedFrame, has_categories, set_feature_attributes
+from pairmend._utils.arrays import set_feature_attributes
 from pairmend._utils.classifiers import seed_estimator
+from pairmend._utils.training import unit_weight, without_negligible
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.distributed.rows import Block, Rows, as_task, in_a_tree
 from pairmend.frames import FrameEncoder
-from pairmend.frames.kinds import MAX_CATEGORIES
 from pairmend.mended.rows import RowEncoder
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.features import Design, DistinctValues, FeatureStatistics
@@ -34,13 +34,12 @@ def train_pairs(
     The learner equals one that is trained on these rows at once, but for the order of additions.
     """
     seeded = seed_estimator(learner.estimator, learner.seed)
-    numbers = _Numbers.of(seeded, rows, NO_ENCODER, train)
-    # Centres need only be near the means.
-    design = delayed(_design)(numbers.blocks[0], as_task(numbers.features)).compute()
-    n_labels, task = int(pairs.max()) + 1, as_task(design)
-    sums = in_a_tree(numbers.map(_sum_labels, task, n_labels)).compute().with_exclusive_numbers()
-    if len(sums.exclusive_pairs):
-        parts = numbers.map(_sum_exclusive, task, n_labels, sums.exclusive_pairs)
+    _, blocks, design = _read(seeded, rows, NO_ENCODER, train)
+    n_labels, given = int(pairs.max()) + 1, as_task(design)
+    parts = [delayed(_sum_labels)(block, given, n_labels) for block in blocks]
+    sums = in_a_tree(parts).compute().with_exclusive_numbers()
+    if len(lacking := sums.exclusive_pairs):
+        parts = [delayed(_sum_exclusive)(block, given, n_labels, lacking) for block in blocks]
         sums = replace(sums, exclusive=in_a_tree(parts).compute())
     return learner.set_sums(pairs, design, sums)
 
@@ -54,73 +53,40 @@ def train_labels(
     """
     if not len(labels):
         return []
-    numbers = _Numbers.of(seeded, rows, encoder, train)
-    # Centres need only be near the means.
-    design = delayed(_design)(numbers.blocks[0], as_task(numbers.features)).compute()
-    sums = in_a_tree(numbers.map(_sum_classes, as_task(design), labels)).compute()
-    trained = []
+    like, blocks, design = _read(seeded, rows, encoder, train)
+    given, trained = as_task((design, labels)), []
+    sums = in_a_tree([delayed(_sum_classes)(block, given) for block in blocks]).compute()
     for place in range(len(labels)):
         classifier = clone(seeded)
-        set_feature_attributes(classifier, numbers.like)
+        set_feature_attributes(classifier, like)
         both = sums.at(slice(2 * place, 2 * place + 2))
         trained.append(classifier._set_sums([0, 1], both, design))
     return trained
 
 
-def check_frame(like: Any, encoder: FrameEncoder | None) -> None:
-    """Raise a ValueError for columns of a frame that can only be encoded with all their rows."""
-    if isinstance(like, EncodedFrame):  # the frame was checked before it was encoded
-        return
-    for place, summary in enumerate(() if encoder is None else encoder.columns_):
-        column = like.iloc[:, place]
-        found = column.cat.categories if has_categories(column) else None
-        if summary.kind == "number":
-            continue
-        # Dask represents unknown categories by a placeholder.
-        if found is None or "__UNKNOWN_CATEGORIES__" in found or len(found) > MAX_CATEGORIES:
-            raise ValueError(
-                f"Column {column.name!r} holds {column.dtype}; columns of Dask collections must "
-                f"hold numbers, or at most {MAX_CATEGORIES} categories that are known: "
-                f"X = X.categorize(columns=[{column.name!r}])."
-            )
-
-
-@dataclass(frozen=True)
-class _Numbers:
-    """The numbers of chosen rows in blocks, and the statistics of their features."""
-
-    like: Any  # an empty block
-    blocks: list[Any]  # delayed blocks of numbers
-    features: FeatureStatistics
-
-    @classmethod
-    def of(
-        cls, seeded: RandomSubspaceNB, rows: Rows, encoder: RowEncoder, train: IntArray
-    ) -> "_Numbers":
-        like, _ = encoder.encode(rows.like)
-        declared, frame_encoder = seeded.declare(like)
-        check_frame(like, frame_encoder)
-        present, unit = rows.weighed(train)
-        given = as_task(seeded), as_task(encoder), as_task(frame_encoder), unit
-        blocks = [delayed(_read_numbers)(block, *given) for block in rows.choose(present)]
-        features = seeded.statistics_of_values(
-            _distinct_values(blocks, like.shape[1], declared), declared, frame_encoder
-        )
-        return cls(like, blocks, replace(features, unit=unit))
-
-    def map(self, function: Any, *given: Any) -> list[Any]:
-        """Return delayed calls of a function with each block."""
-        return [delayed(function)(block, *given) for block in self.blocks]
+def _read(
+    seeded: RandomSubspaceNB, rows: Rows, encoder: RowEncoder, train: IntArray
+) -> tuple[Any, list[Any], Design]:
+    """Return an empty block, delayed blocks of numbers of the chosen rows, and their design."""
+    like, _ = encoder.encode(rows.like)
+    declared, frame_encoder = seeded.declare(like)
+    unit = 1.0
+    if rows.weights is not None:
+        unit = unit_weight(rows.weights[train])
+        train = train[without_negligible(rows.weights[train], unit) > 0]
+    given = as_task((seeded, encoder, frame_encoder, unit))
+    blocks = [delayed(_read_numbers)(block, given) for block in rows.choose(train)]
+    found = _distinct_values(blocks, like.shape[1], declared)
+    features = replace(seeded.statistics_of_values(found, declared, frame_encoder), unit=unit)
+    # Centres need only be near the means.
+    return like, blocks, delayed(_design)(blocks[0], as_task(features)).compute()
 
 
 def _read_numbers(
-    block: Block,
-    seeded: RandomSubspaceNB,
-    encoder: RowEncoder,
-    frame_encoder: FrameEncoder | None,
-    unit: float,
+    block: Block, given: tuple[RandomSubspaceNB, RowEncoder, FrameEncoder | None, float]
 ) -> Block:
     """Return a block with numbers and relative weights."""
+    seeded, encoder, frame_encoder, unit = given
     X, _ = encoder.encode(block.X)
     weights = None if block.weights is None else block.weights / unit
     return Block(read_numbers(seeded, X, frame_encoder), block.Y, weights)
@@ -169,22 +135,22 @@ def _design(block: Block, features: FeatureStatistics) -> Design:
     return Design.from_rows(features, block.X)
 
 
-def _sum_classes(block: Block, design: Design, labels: IntArray) -> Sums:
+def _sum_classes(block: Block, given: tuple[Design, IntArray]) -> Sums:
     """Sum the rows without each label, and those with it."""
+    design, labels = given
     Y = block.Y[:, labels].astype(bool)
     classes = sparse.csr_array(np.stack([~Y.T, Y.T], axis=1).reshape(-1, len(Y)), dtype=float)
     return Sums.over(classes, block.weights, design.expand(block.X))
 
 
-def _label_sets(block: Block, design: Design, n_labels: int) -> GroupedRows:
-    has_virtual = block.Y.shape[1] < n_labels
-    return GroupedRows.of(block.Y, block.weights, design.expand(block.X), has_virtual=has_virtual)
-
-
 def _sum_labels(block: Block, design: Design, n_labels: int) -> LabelSums:
     has_virtual = block.Y.shape[1] < n_labels
-    return LabelSums.part(_label_sets(block, design, n_labels), has_virtual=has_virtual)
+    return LabelSums.part(_label_sets(block, design, has_virtual), has_virtual=has_virtual)
 
 
 def _sum_exclusive(block: Block, design: Design, n_labels: int, pairs: IntArray) -> Sums:
-    return _label_sets(block, design, n_labels).lacking(pairs)
+    return _label_sets(block, design, block.Y.shape[1] < n_labels).lacking(pairs)
+
+
+def _label_sets(block: Block, design: Design, has_virtual: bool) -> GroupedRows:
+    return GroupedRows.of(block.Y, block.weights, design.expand(block.X), has_virtual=has_virtual)

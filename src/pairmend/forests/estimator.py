@@ -98,8 +98,11 @@ class Trees:
             sparse.vstack(tables, format="csr"),
         )
 
-    def sums(self, X: MatrixLike) -> FloatArray:
-        """Return the sums of the leaf values over the trees, (n_rows, n_labels)."""
+    def sums(self, X: MatrixLike, used: BoolArray | None = None) -> FloatArray:
+        """Return the sums of the leaf values over the trees, (n_rows, n_labels).
+
+        `used`, (n_rows, n_trees), is whether a tree is evaluated on a row; None means everywhere.
+        """
         self._check(X)
         n_leaves, n_labels = self.leaf_values.shape
         leaf_values = self.leaf_values.astype(np.float64)
@@ -111,24 +114,10 @@ class Trees:
             leaves = self._leaves(as_single(X[rows], self.used), children)
             starts = np.arange(0, len(leaves) + 1, n_trees)
             shape = (len(starts) - 1, n_leaves)
-            reached = sparse.csr_array((np.ones(len(leaves)), leaves, starts), shape=shape)
+            factors = np.ones(len(leaves)) if used is None else used[rows].ravel().astype(float)
+            reached = sparse.csr_array((factors, leaves, starts), shape=shape)
             sums[rows] = (reached @ leaf_values).toarray()
         return sums
-
-    def out_of_bag(self, X: MatrixLike, in_bag: BoolArray) -> tuple[FloatArray, IntArray]:
-        """Return the sums over the trees that a row is not in the bag of, and their number.
-
-        `in_bag`, (n_rows, n_trees), is whether a row is in the sample of a tree.
-        """
-        sums = np.zeros((X.shape[0], self.leaf_values.shape[1]), dtype=np.float32)
-        children = np.concatenate([self.right, self.left])
-        for rows in row_chunks(len(sums), len(self.used) + 8 * len(self.roots)):
-            leaves = self._leaves(as_single(X[rows], self.used), children)
-            by_tree = leaves.reshape(-1, len(self.roots)).T
-            for own, used in zip(by_tree, ~in_bag[rows].T, strict=True):
-                places = rows.start + np.flatnonzero(used)
-                sums[places] += self.leaf_values[own[used]].toarray()
-        return sums, np.count_nonzero(~in_bag, axis=1)
 
     def _leaves(self, X: FloatArray, children: IntArray) -> IntArray:
         """Return the leaf of each row in each tree, row by row."""

@@ -5,11 +5,11 @@
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import combinations
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,7 +25,7 @@ from pairmend._utils.classifiers import (
 )
 from pairmend._utils.computing import lazy, row_chunks
 from pairmend._utils.progress import report
-from pairmend._utils.training import Target, take_params, take_present
+from pairmend._utils.training import Target, relative_weights, take_params, take_present
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.forests.estimator import MultiLabelBoosting, MultiLabelForest
@@ -38,6 +38,7 @@ from pairmend.mended.stacking import (
     fit_stacking_weights,
     squared_errors,
 )
+from pairmend.mended.validation import ValidationRows
 from pairmend.model_selection import cross_fit
 
 LINEAR, FOREST, KERNEL = "logistic_regression", "forest", "kernel_ridge"
@@ -107,6 +108,10 @@ class BaseRows:
     host : array-like of shape (n_samples, n_features)
         The same rows for classifiers that are trained with numpy: `X` itself, unless that is an
         array of another library.
+    distance_rows : array-like of shape (n_samples, n_features), default=None
+        The same rows as distances take them.
+    find_nearest : callable or None, default=None
+        That of `ValidationRows`.
     """
 
     X: Any
@@ -117,6 +122,8 @@ class BaseRows:
     n_jobs: int | None
     owner: Any
     host: Any
+    distance_rows: Any = field(default=None, kw_only=True)
+    find_nearest: Any = field(default=None, kw_only=True)
 
     def take(self, rows: IntArray) -> tuple[MatrixLike, dict[str, Any]]:
         """Return some rows, and their parameters of `fit`."""
@@ -133,6 +140,14 @@ class BaseRows:
         for number, (_, test) in reversed(list(enumerate(self.splits))):
             folds[test] = number
         return folds
+
+    def validation(self, proba: Any, rows: IntArray) -> ValidationRows:
+        """Return some rows with their out-of-fold probabilities, of which all rows have one."""
+        parts = [self.distance_rows, self.target.Y, proba, relative_weights(self.weights)]
+        parts.append(self.folds)
+        if len(rows) < len(self.folds):
+            parts = [take_rows(part, rows) for part in parts]
+        return ValidationRows(*parts, find_nearest=self.find_nearest)
 
     def out_of_fold(self, model: Any, **options: Any) -> Any:
         """Fit a model on each split; return the probabilities of all rows, 0 for untested ones.
@@ -194,16 +209,9 @@ class GivenBase:
     """A base classifier without alternatives: a classifier of all labels, and its name."""
 
     def __init__(self, model: Any, name: str):
-        self.model, self.name = model, name
+        self.model, self.weights = model, {name: 1.0}
+        self.search: dict[str, float] = {}
         self.fitted: Any = None
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """The weight of the classifier, 1."""
-        return {self.name: 1.0}
-
-    search: ClassVar[dict[str, float]] = {}
-    """Nothing was compared."""
 
     def out_of_fold(self, rows: BaseRows) -> Any:
         """Return the out-of-fold probabilities of all rows."""
@@ -215,13 +223,6 @@ class GivenBase:
     def fit_on_all(self, rows: BaseRows) -> Any:
         """Return the classifier fitted on all rows."""
         return self.fitted or rows.fit_on_all(self.model)
-
-
-def base_attributes(base: "GivenBase | ChosenBase") -> dict[str, Any]:
-    """Return the attributes of a fitted `MendedClassifier` that show what was chosen."""
-    names, losses = list(base.search), list(base.search.values())
-    found = {"classifier": np.array(names, dtype=np.str_), "loss": np.array(losses, dtype=float)}
-    return {"base_weights_": dict(base.weights), "base_search_": found}
 
 
 def base_to_fit(

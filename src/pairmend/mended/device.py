@@ -5,7 +5,6 @@ rows are found, and the probabilities of labels corrected. The search of correct
 number of rows, stacking weights, label sets and thresholds are computed with numpy.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -57,17 +56,6 @@ def base_for_arrays(base: Any, *, mostly_zeros: bool) -> Any:
             "scikit-learn."
         )
     return base
-
-
-def warn_of_other_scalings(corrector: LabelCorrector, namespace: Namespace) -> None:
-    """Warn of scalings whose distances are not computed on the device."""
-    if left := scalings_without_device(corrector):
-        warnings.warn(
-            f"Distances of the scaling {left[0]!r} are computed with numpy: predictions copy all "
-            f"rows of {namespace.library} to the processor. Without a transformer, the scalings "
-            "'range', 'standard' and 'log_odds' are computed on the device.",
-            stacklevel=4,
-        )
 
 
 def scalings_without_device(corrector: LabelCorrector) -> list[str]:

@@ -22,7 +22,6 @@ from pairmend._utils.arrays import (
     foreign_namespace,
     is_frame,
     like_rows,
-    take_rows,
 )
 from pairmend._utils.classifiers import (
     PerLabelClassifier,
@@ -37,16 +36,15 @@ from pairmend._utils.sklearn_private import (
     HasMethods,
     Interval,
     StrOptions,
-    count_rows,
     fit_context,
 )
-from pairmend._utils.training import Target, check_target, relative_weights, route_fit_params
+from pairmend._utils.training import Target, check_target, route_fit_params
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.explanation.evidence import background_rows
 from pairmend.frames import FrameEncoder
 from pairmend.kernels.pairs import sum_to_one
-from pairmend.mended.base import BaseRows, base_attributes, base_to_fit
+from pairmend.mended.base import BaseRows, ChosenBase, GivenBase, base_to_fit
 from pairmend.mended.corrector import Correction, Corrector, fit_corrector
 from pairmend.mended.decisions import (
     CorrectedProba,
@@ -61,7 +59,6 @@ from pairmend.mended.device import (
     nearest_on_device,
     rows_of_device,
     scalings_without_device,
-    warn_of_other_scalings,
 )
 from pairmend.mended.explain import MendedExplain
 from pairmend.mended.rows import SCALINGS, RowEncoder
@@ -294,31 +291,46 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
             base = base_for_arrays(base, mostly_zeros=encoder.means is not None)
             find_nearest = partial(nearest_on_device, namespace)
         rng = check_random_state(self.random_state)
-        given_base = self, base, len(target.classes), new_seed(rng)
-        chosen = base_to_fit(*given_base, on_device=namespace is not None)
+        on_device = namespace is not None
+        chosen = base_to_fit(self, base, len(target.classes), new_seed(rng), on_device=on_device)
+        splits = split_rows(self.cv, X, target, row_weights > 0, new_seed(rng))
         # Each of 1-D classes is a label, of which every row has one.
         labels = replace(target, multilabel=True)
-        splits = split_rows(self.cv, X, target, row_weights > 0, new_seed(rng))
-        given_rows = base_rows, labels, params, row_weights, splits, n_jobs, self, host_rows
-        training = BaseRows(*given_rows)
-        proba, weights = chosen.out_of_fold(training), relative_weights(row_weights)
-        rows = np.flatnonzero(training.folds >= 0)
-        parts = distance_rows, target.Y, proba, weights, training.folds
-        if len(rows) < count_rows(X):
-            parts = take_rows(distance_rows, rows), *(part[rows] for part in parts[1:])
-        validation = ValidationRows(*parts, find_nearest=find_nearest)
-        fitted = self._fit_correction(validation, rows, target, rng)
-        fitted |= self._background(training, fitted["landmark_indices_"])
-        del validation, parts, proba  # before the largest training
-        model = chosen.fit_on_all(training)
+        training = BaseRows(
+            base_rows, labels, params, row_weights, splits, n_jobs, self, host_rows,
+            distance_rows=distance_rows, find_nearest=find_nearest,
+        )  # fmt: skip
+        self._fit_rows(given, training, chosen, target, encoder, rng)
         if namespace is not None:
-            warn_of_other_scalings(fitted["_corrector"].by_label, namespace)
             for name in self._row_numbers:
-                fitted[name] = namespace.asarray(fitted[name])
+                setattr(self, name, namespace.asarray(getattr(self, name)))
         report(self, f"fitted in {perf_counter() - start:.1f} s")
+        return self
+
+    def _fit_rows(
+        self,
+        X: MatrixLike,
+        training: BaseRows,
+        base: GivenBase | ChosenBase,
+        target: Target,
+        encoder: RowEncoder,
+        rng: np.random.RandomState,
+    ) -> Self:
+        """Fit on rows, which may be in blocks; of X and `target` the names are used."""
+        proba = base.out_of_fold(training)
+        rows = np.flatnonzero(training.folds >= 0)
+        fitted = self._fit_correction(training.validation(proba, rows), rows, target, rng)
+        fitted |= self._background(training, fitted["landmark_indices_"])
+        del proba  # before the largest training
+        names, losses = list(base.search), list(base.search.values())
         return self._set_fitted(
-            given, target, estimator_=model, **base_attributes(chosen),
-            frame_encoder_=encoder.encoder, _row_encoder=encoder, **fitted,
+            X, target,
+            estimator_=base.fit_on_all(training),
+            base_weights_=base.weights,
+            base_search_={"classifier": np.array(names, dtype=np.str_), "loss": np.array(losses)},
+            frame_encoder_=encoder.encoder,
+            _row_encoder=encoder,
+            **fitted,
         )  # fmt: skip
 
     def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
