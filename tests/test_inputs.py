@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier, pairwise
-from pairmend.mended.kernel_ridge import MultiLabelKernelRidge
+from pairmend.mended.base_models import MultiLabelKernelRidge
 from pairmend.neighbourhoods import GaussianNeighbourhood, GlobalNeighbourhood
 from public_classifiers import CLASSIFIERS, data_for, made
 

@@ -22,7 +22,7 @@ from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.explanation import explain
 from pairmend.explanation.evidence import N_BACKGROUND, shapley_values
 from pairmend.forests.estimator import MultiLabelBoosting, MultiLabelForest
-from pairmend.mended.kernel_ridge import MultiLabelKernelRidge
+from pairmend.mended.base_models import MultiLabelKernelRidge
 
 
 def shapley_by_orders(value, n_features):

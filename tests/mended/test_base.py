@@ -15,7 +15,7 @@ from pairmend import MendedClassifier
 from pairmend._utils.training import relative_weights
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.mended.base import BOOSTING, FOREST, KERNEL, LINEAR, is_better
-from pairmend.mended.stacking import (
+from pairmend.mended.base_models import (
     Calibration,
     fit_calibration,
     fit_stacking_weights,

@@ -18,14 +18,9 @@ from sklearn.metrics import (
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend import MendedClassifier, thresholds
-from pairmend.mended import decisions
-from pairmend.mended.decisions import (
-    PROBA_MARGIN,
-    DecisionScorer,
-    LabelSets,
-    LocalSets,
-    OwnSets,
-)
+from pairmend.mended import corrector
+from pairmend.mended.corrector import PROBA_MARGIN, LabelSets, LocalSets, OwnSets
+from pairmend.mended.search import DecisionScorer
 from pairmend.metrics import LOSSES, WEIGHTED_LOSSES
 from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold, TopLabels
 from slow_label_sets import local_lift, log_scores
@@ -66,8 +61,8 @@ def test_probabilities_of_sets_equal_the_definition(exponents, left_out, weighte
         shares /= shares.sum()
         np.testing.assert_allclose(marginals[row], shares @ distinct, atol=1e-9)
         np.testing.assert_array_equal(most_likely[row], distinct[scores.argmax()])
-    monkeypatch.setattr(decisions, "BLOCK", 7)
-    monkeypatch.setattr(decisions, "MAX_DENSE_LABELS", 0)  # products with sparse members
+    monkeypatch.setattr(corrector, "BLOCK", 7)
+    monkeypatch.setattr(corrector, "MAX_DENSE_LABELS", 0)  # products with sparse members
     pieces = replace(sets, lift_exponent=exponents[0]).marginals(proba, given)
     np.testing.assert_allclose(pieces, marginals, atol=1e-12)
 
@@ -75,7 +70,7 @@ def test_probabilities_of_sets_equal_the_definition(exponents, left_out, weighte
 def test_the_most_frequent_sets_are_kept(monkeypatch):
     """Rows of other sets have a mass but no lift, and are in no count."""
     Y, proba, every, own = problem(1)
-    monkeypatch.setattr(decisions, "MAX_SETS", 5)
+    monkeypatch.setattr(corrector, "MAX_SETS", 5)
     sets, indices = LabelSets.from_indicators(Y, own.weights)
     kept = sorted(np.argsort(-every.counts, kind="stable")[:5].tolist())
     np.testing.assert_array_equal(sets.members.toarray(), every.members.toarray()[kept])

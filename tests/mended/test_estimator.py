@@ -24,8 +24,8 @@ import correction_reference
 from pairmend import CalibratedLabelRanking, MendedClassifier, RandomSubspaceNB
 from pairmend._utils.progress import messages_to
 from pairmend.baselines import BinaryRelevance
+from pairmend.mended.base_models import fit_stacking_weights
 from pairmend.mended.rows import Scaling, median_squared_distance
-from pairmend.mended.stacking import fit_stacking_weights
 
 quick = partial(MendedClassifier, GaussianNB(), random_state=0)
 

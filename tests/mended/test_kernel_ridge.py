@@ -8,7 +8,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import normalize
 
-from pairmend.mended.kernel_ridge import (
+from pairmend.mended.base_models import (
     ALPHAS,
     MultiLabelKernelRidge,
     choose_parameters,

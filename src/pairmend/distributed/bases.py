@@ -50,7 +50,7 @@ from pairmend.forests.estimator import (
     mean_of_trees,
 )
 from pairmend.mended.base import BaseRows
-from pairmend.mended.kernel_ridge import MultiLabelKernelRidge
+from pairmend.mended.base_models import MultiLabelKernelRidge
 from pairmend.mended.rows import RowEncoder, Scaling
 from pairmend.mended.validation import ValidationRows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB

@@ -29,11 +29,12 @@ from pairmend._utils.training import Target, relative_weights, take_params, take
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.forests.estimator import MultiLabelBoosting, MultiLabelForest
-from pairmend.mended.kernel_ridge import MultiLabelKernelRidge, choose_parameters
-from pairmend.mended.stacking import (
+from pairmend.mended.base_models import (
     Calibration,
+    MultiLabelKernelRidge,
     StackedBase,
     calibrated_sum,
+    choose_parameters,
     fit_calibration,
     fit_stacking_weights,
     squared_errors,

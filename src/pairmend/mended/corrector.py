@@ -1,72 +1,48 @@
-"""fit_corrector: search corrections of the probabilities and stack them; predict with them."""
+"""What corrects probabilities and decides on labels: local corrections, label sets, thresholds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from pairmend._utils.arrays import EncodedFrame, take_rows
-from pairmend._utils.computing import lazy, row_chunks
-from pairmend._utils.progress import report
-from pairmend._utils.training import Target
-from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
+from pairmend._utils.arrays import take_rows
+from pairmend._utils.computing import in_blocks, lazy, row_chunks
+from pairmend._utils.training import SLACK
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.kernels.local_sums import LandmarkSums, corrected_by, global_confusion
+from pairmend.kernels.neighbourhood import exponential, squared_norms
 from pairmend.kernels.pairs import p_true_given_decision
 from pairmend.kernels.rrc import REFERENCES
-from pairmend.mended.decisions import (
-    CorrectedProba,
-    LabelSets,
-    LocalSets,
-    OutOfFoldPredictions,
-    OwnSets,
-)
-from pairmend.mended.rows import (
-    SCALINGS,
-    Scaling,
-    draw_rows,
-    fit_scalings,
-    log_odds,
-    median_squared_distance,
-)
-from pairmend.mended.stacking import fit_stacking_weights, stack
-from pairmend.mended.validation import (
-    Neighbourhoods,
-    ValidationRows,
-    columns_of,
-    draw_landmarks,
-    own_landmarks,
-)
+from pairmend.mended.base_models import stack
+from pairmend.mended.rows import Scaling, log_odds
+from pairmend.mended.validation import ValidationRows, columns_of
+from pairmend.thresholds import FixedThreshold
 
-SMALLEST_BETA = 0.5
-"""Smallest beta of the grid, in units of one over the median squared distance."""
-N_DOUBLINGS = 8
-"""Number of further values of beta, each twice the one before."""
-SHRINKAGES = (0.25, 1.0, 4.0, 16.0)
-"""Grid of prior masses; the nearest row has the mass 1."""
-COMPARED_REFERENCES = ("identity", "beta")
-N_SEARCH_ROWS = 1000
-"""Largest number of rows on which corrections are scored; more rows do not change the choice. With
-sample weights, heavier rows are more likely to be drawn."""
-N_STACKING_ROWS = 2500
-"""Largest number of rows on which stacking weights are fitted and decisions are chosen."""
-MAX_SEARCH_LABELS = 250
-"""Largest number of labels by which corrections are scored."""
-ARRAYS = 64
-"""Number of arrays of rows times labels for which memory is kept free."""
-MAX_PAIRS = 2_500_000
-"""Number of pairs of a scored row and a landmark above which fewer rows are scored, at least half
-of N_SEARCH_ROWS."""
-MAX_LOCAL = 2
-"""Largest number of local corrections that are stacked; each makes predictions slower, and a third
-lowers no loss."""
-LOCAL_BANDWIDTH = 8.0
-"""Beta of the weights of local label sets times the median squared distance of rows."""
 RARE_LABEL_MASS = 10.0
 """Prior mass of uncorrected probabilities: with examples of this weight, the corrected and the
 uncorrected probability of a label have the same weight."""
-LIFT_EXPONENTS = (0.0, 0.25, 0.5, 1.0)
-"""Grid of the exponents of the lift of label sets."""
+PROBA_MARGIN = 1e-6
+"""Probabilities are clipped to this distance from 0 and 1, so that one label excludes no set."""
+
+MAX_SETS = 2500
+"""Largest number of label sets; of more, the most frequent are kept."""
+MAX_DENSE_LABELS = 64
+"""Number of labels up to which the indicators of sets are multiplied as a dense array."""
+BLOCK = 64
+"""Rows at once: their scores stay in the processor's cache."""
+NANOSECONDS = 10.0
+"""Time of one score, from which the number of threads follows."""
+PRIOR_MASS = 5.0
+"""Mass of the frequencies of sets in all rows, in rows."""
+
+
+class Stored:
+    """Base class of data classes that compute parts at first access, which are not stored."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -133,7 +109,7 @@ class GlobalSums:
 
 
 @dataclass(frozen=True)
-class LabelCorrector:
+class LabelCorrector(Stored):
     """Corrects the base classifier's probabilities label by label, by stacked corrections.
 
     Attributes
@@ -158,10 +134,6 @@ class LabelCorrector:
     total: GlobalSums
     corrections: Mapping[str, Correction]
     stacking_weights: Mapping[str, float]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields without what is computed at first access."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def corrected(self, X: MatrixLike, proba: FloatArray) -> FloatArray:
         """Correct the base classifier's probabilities of rows."""
@@ -216,6 +188,286 @@ class LabelCorrector:
 
 
 @dataclass(frozen=True)
+class LocalSets(Stored):
+    """The label sets of validation rows, weighted by the similarity of their probabilities.
+
+    The local lift of a set at a row is the ratio of two frequencies: that among the validation
+    rows, with Gaussian weights of the distance between log-odds and with a prior mass of the
+    frequency in all rows, and that in all rows.
+
+    Attributes
+    ----------
+    proba : ndarray of shape (n_rows, n_labels)
+        Corrected out-of-fold probabilities of the validation rows.
+    sets : ndarray of int, shape (n_rows,)
+        The number of the label set of each row, -1 if it is not kept.
+    masses : ndarray of shape (n_rows,)
+        Weights of the rows, in rows.
+    counts : ndarray of shape (n_sets,)
+        Weights of the sets in all rows, of which the validation rows may be a part.
+    total : float
+        Weight of all rows.
+    beta : float
+        Inverse squared bandwidth.
+    """
+
+    proba: FloatArray
+    sets: IntArray
+    masses: FloatArray
+    counts: FloatArray
+    total: float
+    beta: float
+
+    def log_lift(self, proba: FloatArray, own: "OwnSets | None" = None) -> FloatArray:
+        """Return the logarithm of the local lift of each set at each row, (n_rows, n_sets).
+
+        `own` is given for rows that are among the validation rows: each is left out.
+        """
+        members = self._members
+        weights = self._weights(log_odds(proba))
+        counts, total = self.counts[np.newaxis], np.full((1, 1), self.total)
+        if own is not None:
+            assert own.places is not None
+            weights[np.arange(len(own.places)), own.places] = 0
+            counts = np.repeat(counts, len(own.places), axis=0)
+            kept = np.flatnonzero(own.indices >= 0)
+            counts[kept, own.indices[kept]] -= own.weights[kept]
+            total = total - own.weights[:, np.newaxis]
+        lift = np.ascontiguousarray((members @ weights.T).T)
+        lift *= total
+        # Without other rows a set has the probability 0, whatever its local lift.
+        lift /= np.where(counts > SLACK * self.total, counts, np.inf)
+        lift += PRIOR_MASS
+        lift /= weights.sum(axis=1, keepdims=True) + PRIOR_MASS
+        return np.log(lift, out=lift)
+
+    def _weights(self, queries: FloatArray) -> FloatArray:
+        """Return the Gaussian weights of the rows around queries, times their masses."""
+        exponents = queries @ self._points.T
+        exponents *= 2
+        exponents -= squared_norms(self._points)
+        exponents -= squared_norms(queries)[:, np.newaxis]
+        exponents *= self.beta
+        weights = exponential(np.minimum(exponents, 0, out=exponents))
+        weights *= self.masses
+        return weights
+
+    @lazy
+    def _points(self) -> FloatArray:
+        """The log-odds of the rows."""
+        return log_odds(self.proba)
+
+    @lazy
+    def _members(self) -> Any:
+        """Which rows have each set, (n_sets, n_rows)."""
+        kept = np.flatnonzero(self.sets >= 0)
+        places = (self.sets[kept], kept)
+        shape = len(self.counts), len(self.proba)
+        return sparse.csr_array((np.ones(len(kept)), places), shape=shape)
+
+
+@dataclass(frozen=True)
+class OwnSets:
+    """The label sets of training rows.
+
+    Attributes
+    ----------
+    indices : ndarray of int, shape (n_rows,)
+        Numbers of the sets, -1 if not kept.
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows.
+    places : ndarray of int, shape (n_rows,), or None
+        Numbers of the rows among those of `LabelSets.local`; None without local lift.
+    """
+
+    indices: IntArray
+    weights: FloatArray
+    places: IntArray | None = None
+
+    def take(self, rows: IntArray | slice) -> "OwnSets":
+        """Select rows."""
+        places = None if self.places is None else self.places[rows]
+        return OwnSets(self.indices[rows], self.weights[rows], places)
+
+
+@dataclass(frozen=True)
+class LabelSets(Stored):
+    """The distinct label sets of training rows; all other sets have the probability 0.
+
+    The probability of a set is proportional to the product of the probabilities of its labels and
+    of the complements of all other labels, times its lift to the power `lift_exponent`, times its
+    weight where that is below 1, times its local lift to the power `local_exponent`. With the
+    exponent 1 of the lift and 0 of the local lift it is Bayes' rule for features that are
+    independent given the labels, each of which depends on one label.
+
+    Attributes
+    ----------
+    members : CSR of shape (n_sets, n_labels)
+        Label indicators of the sets.
+    counts : ndarray of shape (n_sets,)
+        Weight of the rows with exactly this set, in units of the weight that counts as one row.
+    log_lift : ndarray of shape (n_sets,)
+        Log ratio of a set's frequency to that under independence of the labels.
+    lift_exponent : float, default=0.0
+        Exponent of the lift.
+    local : LocalSets or None, default=None
+        Computes the local lift.
+    local_exponent : float, default=0.0
+        Exponent of the local lift.
+    """
+
+    members: Any
+    counts: FloatArray
+    log_lift: FloatArray
+    lift_exponent: float = 0.0
+    local: LocalSets | None = None
+    local_exponent: float = 0.0
+
+    @classmethod
+    def from_indicators(
+        cls, Y: BoolArray, weights: FloatArray | None = None
+    ) -> tuple["LabelSets", IntArray]:
+        """Return the distinct label sets of rows, and the index of each row's set.
+
+        Of more than MAX_SETS sets the most frequent are kept; the index of any other is -1.
+        """
+        weights = np.ones(len(Y)) if weights is None else weights
+        distinct, indices = distinct_rows(Y)
+        counts: FloatArray = np.bincount(indices, weights, len(distinct)).astype(np.float64)
+        # Of equal counts, the first are kept.
+        kept = np.sort(np.argsort(-counts, kind="stable")[:MAX_SETS])
+        places = np.full(len(distinct), -1)
+        places[kept] = np.arange(len(kept))
+        members = sparse.csr_array(distinct[kept].astype(np.float64))
+        share = (weights @ Y + 1) / (weights.sum() + 2)
+        independent = members @ (np.log(share) - np.log1p(-share)) + np.log1p(-share).sum()
+        log_lift = np.log(counts[kept] / weights.sum()) - independent
+        return cls(members, counts[kept], log_lift), places[indices]
+
+    def most_likely(self, proba: FloatArray, own: OwnSets | None = None) -> IntArray:
+        """Return the indicators of the most likely set of each row, (n_rows, n_labels).
+
+        `own` holds the sets of training rows. Each row is then left out of the count of its set,
+        and a set of no other row has the probability 0.
+        """
+        best = np.empty(len(proba), dtype=np.int64)
+
+        def use(rows: slice, scores: FloatArray) -> None:
+            best[rows] = scores.argmax(axis=1)
+
+        self._score_blocks(proba, own, use)
+        return np.asarray(self.members[best].toarray()).astype(np.int64)
+
+    def marginals(self, proba: FloatArray, own: OwnSets | None = None) -> FloatArray:
+        """Return the probability of each label over all sets; `own` as in `most_likely`."""
+        out = np.empty(proba.shape)
+
+        def use(rows: slice, scores: FloatArray) -> None:
+            scores -= np.maximum.reduce(scores, axis=1, keepdims=True)
+            np.exp(scores, out=scores)
+            scores /= np.add.reduce(scores, axis=1, keepdims=True)
+            out[rows] = scores @ self._indicators
+
+        self._score_blocks(proba, own, use)
+        return np.minimum(np.maximum(out, 0, out=out), 1, out=out)
+
+    def log_scores(self, proba: FloatArray, own: OwnSets | None = None) -> FloatArray:
+        """Return the log-probabilities of sets, up to a constant per row, (n_rows, n_sets)."""
+        prior = self.prior  # checks the sizes of the sets
+        # The product of all complements is a constant per row: only log-odds are added.
+        summands = log_odds(proba, PROBA_MARGIN)
+        scores = np.ascontiguousarray(summands @ self._indicators.T)
+        scores += prior
+        if own is not None and len(self.counts) > 1:
+            found = np.flatnonzero(own.indices >= 0)
+            here = own.take(found)
+            scores[found, here.indices] += self._leave_out(here)
+        if self.local is not None and self.local_exponent != 0:
+            scores += self.local_exponent * self.local.log_lift(proba, own)
+        return scores
+
+    @lazy
+    def _indicators(self) -> Any:
+        """The members, as an array if there are few labels: products with it are faster then."""
+        return self.members.toarray() if self.members.shape[1] <= MAX_DENSE_LABELS else self.members
+
+    @lazy
+    def prior(self) -> FloatArray:
+        """Logarithm of the factor of each set that does not depend on the row."""
+        self._check()
+        # A set of less than one row counts in proportion to its weight.
+        return self.lift_exponent * self.log_lift + np.log(np.minimum(self.counts, 1.0))
+
+    def _check(self) -> None:
+        """Check sizes. A model file may hold anything: too many sets would need too much memory."""
+        (n_sets, n_labels), local = self.members.shape, self.local
+        fits = n_sets <= MAX_SETS and self.counts.shape == self.log_lift.shape == (n_sets,)
+        if local is not None:
+            n_rows = len(local.proba)
+            fits &= local.proba.shape == (n_rows, n_labels) and local.counts.shape == (n_sets,)
+            fits &= local.sets.shape == local.masses.shape == (n_rows,)
+            fits &= bool(np.max(local.sets, initial=-1) < n_sets)
+        if not fits:
+            raise ValueError(
+                f"The sizes of {n_sets} label sets, their counts, lifts and rows do not fit "
+                f"together, or there are more than {MAX_SETS}. The model is damaged: fit the "
+                "classifier again."
+            )
+
+    def _score_blocks(
+        self, proba: FloatArray, own: OwnSets | None, use: Callable[[slice, FloatArray], None]
+    ) -> None:
+        """Pass the scores of blocks of rows to a function, in threads if there is enough work."""
+
+        def fill(rows: slice) -> None:
+            use(rows, self.log_scores(proba[rows], None if own is None else own.take(rows)))
+
+        n_local = 0 if self.local is None or self.local_exponent == 0 else len(self.local.proba)
+        work = NANOSECONDS * len(proba) * (self.members.shape[0] + n_local)
+        in_blocks(fill, len(proba), BLOCK, work)
+
+    def _leave_out(self, own: OwnSets) -> FloatArray:
+        """Return the change of the score of each row's own set when the row is left out."""
+        counts = self.counts[own.indices]
+        left = 1 - own.weights / counts
+        has_others = left > SLACK
+        left = np.where(has_others, left, 1.0)
+        change = np.log(np.minimum(left * counts, 1.0)) - np.log(np.minimum(counts, 1.0))
+        return np.where(has_others, self.lift_exponent * np.log(left) + change, -np.inf)
+
+
+def distinct_rows(Y: BoolArray) -> tuple[BoolArray, IntArray]:
+    """Return the distinct rows in ascending order, and the index of each row among them.
+
+    The result of ``np.unique(Y, axis=0, return_inverse=True)``, but faster: rows are compared as
+    packed bits.
+    """
+    packed = np.packbits(Y, axis=1)
+    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, indices = np.unique(keys, return_index=True, return_inverse=True)
+    return Y[first], indices
+
+
+@dataclass(frozen=True)
+class CorrectedProba:
+    """Corrected probabilities of rows.
+
+    Attributes
+    ----------
+    proba : ndarray of shape (n_rows, n_labels)
+        Probabilities of labels, stacked with the marginals of label sets.
+    by_label : ndarray of shape (n_rows, n_labels)
+        Probabilities before label sets are taken into account.
+    own : OwnSets or None
+        The label set of each row, if these are training rows.
+    """
+
+    proba: FloatArray
+    by_label: FloatArray
+    own: OwnSets | None = None
+
+
+@dataclass(frozen=True)
 class Corrector:
     """Corrects the base classifier's probabilities by label, and by label sets.
 
@@ -250,191 +502,31 @@ class Corrector:
         return CorrectedProba(stack(parts, self.label_set_weights), by_label, own)
 
 
-def draw_rows_to_compare(
-    weights: FloatArray, n_stacking: int, n_search: int, rng: np.random.RandomState
-) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
-    """Draw validation rows for stacking, in ascending order, and those among them for the search.
+@dataclass(frozen=True)
+class Decision:
+    """A way to predict labels, and its cross-validated loss.
 
-    Returns the rows, their weights, positions of the rows of the search, and their weights.
-    """
-    rows, weights = draw_rows(rng.permutation(len(weights)), weights, n_stacking, rng)
-    searched, search_weights = draw_rows(np.arange(len(rows)), weights[rows], n_search, rng)
-    ascending = np.argsort(rows)
-    searched = np.sort(np.argsort(ascending)[searched])
-    rows, search_weights = rows[ascending], search_weights[ascending][searched]
-    return rows, weights[rows], searched, search_weights
-
-
-def fit_corrector(
-    owner: Any, validation: ValidationRows, target: Target, rng: np.random.RandomState
-) -> tuple[Corrector, list[Correction], OutOfFoldPredictions, IntArray]:
-    """Search for the best corrections with the parameters of a `MendedClassifier`, and stack them.
-
-    Of `target` only its classes are used. Also returned are all corrections that were scored, the
-    out-of-fold predictions on which to choose a decision, and the numbers of the landmarks.
-    """
-    landmarks, landmark_weights = draw_landmarks(validation.weights, owner.max_landmarks, rng)
-    report(owner, f"validation set: {len(validation)} rows, {len(landmarks)} of them landmarks")
-    # The search compares each row with all landmarks.
-    n_search = min(N_SEARCH_ROWS, max(N_SEARCH_ROWS // 2, MAX_PAIRS // len(landmarks)))
-    n_stacking = N_STACKING_ROWS * n_search // N_SEARCH_ROWS
-    rows, weights, places, search_weights = draw_rows_to_compare(
-        validation.weights, n_stacking, n_search, rng
-    )
-    at, drawn = validation.take(landmarks), replace(validation.take(rows), shares=weights)
-    searched = replace(drawn.take(places), shares=search_weights)
-    y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
-    given = at.X, at.proba, y, landmark_weights
-    transformer = None if isinstance(at.X, EncodedFrame) else owner.transformer
-    scalings = fit_scalings(owner.scaling, transformer, *given)
-    others = np.setdiff1d(np.arange(len(validation)), landmarks)
-    tables = validation.sums(others, scalings, COMPARED_REFERENCES)
-    neighbourhoods = {}
-    for scaling in scalings:
-        for chunk in row_chunks(len(at), ARRAYS * at.Y.shape[1]):
-            tables[scaling.name][chunk] += at.take(chunk).summands(COMPARED_REFERENCES)
-        own = own_landmarks(drawn, rows, landmarks, scaling)
-        given_sums = COMPARED_REFERENCES, tables.pop(scaling.name), own
-        neighbourhoods[scaling.name] = Neighbourhoods(scaling, *given_sums)
-    total = GlobalSums.of(given_sums[1].sum(axis=0, keepdims=True), COMPARED_REFERENCES)
-    del given_sums  # tables are large
-    n_labels, labels = validation.Y.shape[1], None
-    if n_labels > MAX_SEARCH_LABELS:
-        labels = np.sort(rng.permutation(n_labels)[:MAX_SEARCH_LABELS])
-    search = []
-    for reference in COMPARED_REFERENCES:
-        everywhere = correct_globally(searched, total, reference)
-        scored = replace(searched, proba=everywhere).of_labels(labels)
-        loss = scored.brier_score(scored.proba)
-        search.append(Correction("global", 0.0, 0.0, reference, loss))
-    for name, scaling in zip(neighbourhoods, scalings, strict=True):
-        distance = median_squared_distance(scaling.landmarks, rng, landmark_weights)
-        own = neighbourhoods[name].own[places]
-        search += search_locally(
-            owner, replace(neighbourhoods[name], own=own).of_labels(labels), searched, distance
-        )
-    by_label, stacked = _stack_corrections(at, neighbourhoods, total, search, drawn)
-    label_sets, sets = LabelSets.from_indicators(validation.Y, validation.weights)
-    corrector = Corrector(by_label, label_sets, {"labels": 1.0})
-    own_sets = OwnSets(sets[rows], drawn.weights, np.arange(len(rows)))
-    corrected = corrector.with_label_sets(stacked, own_sets)
-    if target.multilabel:
-        # In rows, of which all together count as at most as many as are drawn.
-        masses = weights * min(1.0, n_stacking / weights.sum())
-        distance = median_squared_distance(log_odds(stacked), rng, masses)
-        beta = LOCAL_BANDWIDTH / (distance or 1.0)  # if all rows are equal, so are the weights
-        counts = label_sets.counts, total.n_rows
-        label_sets = replace(
-            label_sets, local=LocalSets(stacked, sets[rows], masses, *counts, beta)
-        )
-        label_sets, parts = _choose_lift(label_sets, stacked, own_sets, places, searched)
-        both = fit_stacking_weights(parts, drawn.Y, weights)
-        corrector = Corrector(by_label, label_sets, both)
-        corrected = CorrectedProba(stack(parts, both), stacked, own_sets)
-    weights_by_name = {**by_label.stacking_weights, **corrector.label_set_weights}
-    listed = ", ".join(f"{name} {weight:.2f}" for name, weight in weights_by_name.items())
-    report(owner, f"{len(search)} corrections compared; stacking weights: {listed}")
-    folds = [np.flatnonzero(drawn.folds == fold) for fold in np.unique(drawn.folds)]
-    predictions = OutOfFoldPredictions(drawn.Y, weights, folds, corrected, total.n_rows)
-    return corrector, search, predictions, landmarks
-
-
-def correct_globally(rows: ValidationRows, total: GlobalSums, reference: str) -> FloatArray:
-    """Correct the probabilities of rows by the global confusion matrix of all other rows."""
-    corrected = np.empty(rows.Y.shape)
-    for chunk in row_chunks(len(rows), ARRAYS * rows.Y.shape[1]):
-        here = rows.take(chunk)
-        others = total.sums[reference] - here.summands([reference])
-        p_true_if_decided, p_true_if_not = p_true_given_decision(global_confusion(others))
-        p_decide = here.p_decide(reference)
-        corrected[chunk] = p_decide * p_true_if_decided + (1 - p_decide) * p_true_if_not
-    return corrected
-
-
-def search_locally(
-    owner: Any, neighbourhoods: Neighbourhoods, searched: ValidationRows, squared_distance: float
-) -> list[Correction]:
-    """Score the corrections of one scaling, of a median squared distance, on all grids."""
-    # If all rows are equal, every beta gives the same weights.
-    unit = SMALLEST_BETA / (squared_distance or 1.0)
-    betas = [unit * 2.0**k for k in range(N_DOUBLINGS + 1)]
-    betas = betas if owner.beta == "auto" else [float(owner.beta)]
-    shrinkages = SHRINKAGES if owner.shrinkage == "auto" else (float(owner.shrinkage),)
-    errors = neighbourhoods.squared_errors(searched, betas, shrinkages)
-    found, name = [], neighbourhoods.scaling.name
-    for (r, b, m), loss in np.ndenumerate(np.average(errors, axis=3, weights=searched.shares)):
-        reference = neighbourhoods.references[r]
-        found.append(Correction(name, betas[b], shrinkages[m], reference, float(loss)))
-    return found
-
-
-def _stack_corrections(
-    landmarks: ValidationRows,
-    neighbourhoods: dict[str, Neighbourhoods],
-    total: GlobalSums,
-    search: Sequence[Correction],
-    drawn: ValidationRows,
-) -> tuple[LabelCorrector, FloatArray]:
-    """Stack the best correction of each scaling; return the probabilities of drawn rows, too.
-
-    Sums that it does not need are removed from the neighbourhoods.
-    """
-    best = {
-        name: min((each for each in search if each.scaling == name), key=lambda each: each.loss)
-        for name in ("global", *neighbourhoods)
-    }
-    for name in neighbourhoods:  # before more memory is needed
-        neighbourhoods[name] = neighbourhoods[name].of_reference(best[name].reference)
-    everywhere = correct_globally(drawn, total, best["global"].reference)
-    terms = {"uncorrected": drawn.proba, "global": everywhere}
-    for name in neighbourhoods:
-        chosen = best[name]
-        neighbourhoods[name].scaling.neighbourhood.set_params(beta=chosen.beta)
-        terms[name] = neighbourhoods[name].corrected(drawn, chosen.beta, chosen.shrinkage)
-    weights = _stacking_weights(terms, drawn)
-    used = [name for name in neighbourhoods if weights[name] > 0]
-    by_label = LabelCorrector(
-        ValidationRows(None, landmarks.Y, landmarks.proba, landmarks.weights, landmarks.folds),
-        {name: neighbourhoods[name].scaling for name in used},
-        {name: neighbourhoods[name].table for name in used},
-        total,
-        best,
-        weights,
-    )
-    return by_label, by_label.stacked(terms)
-
-
-def _stacking_weights(terms: Mapping[str, FloatArray], drawn: ValidationRows) -> dict[str, float]:
-    """Return stacking weights, of which at most MAX_LOCAL local corrections have a positive one.
-
-    Of more, the one is left out without which the error is smallest, and so on.
+    Attributes
+    ----------
+    kind : {"labels", "sets", "classes"}
+        Label by label, by label powerset decoding, or the most likely of 1-D classes.
+    threshold : threshold or None
+        Applied to the probabilities of labels if `kind` is "labels".
+    loss : float
+        Mean loss over the folds.
+    label_sets : LabelSets or None, default=None
+        The label sets with their exponents if `kind` is "sets".
     """
 
-    def fitted(names: Sequence[str]) -> dict[str, float]:
-        return fit_stacking_weights({name: terms[name] for name in names}, drawn.Y, drawn.shares)
+    kind: str
+    threshold: Any
+    loss: float
+    label_sets: LabelSets | None = None
 
-    weights = fitted(list(terms))
-    while len(local := [name for name in SCALINGS if weights.get(name, 0) > 0]) > MAX_LOCAL:
-        shorter = [fitted([each for each in weights if each != name]) for name in local]
-        weights = min(shorter, key=lambda own: drawn.brier_score(stack(terms, own)))
-    return dict.fromkeys(terms, 0.0) | weights
-
-
-def _choose_lift(
-    label_sets: LabelSets,
-    by_label: FloatArray,
-    own: OwnSets,
-    places: IntArray,
-    searched: ValidationRows,
-) -> tuple[LabelSets, dict[str, FloatArray]]:
-    """Choose the exponent of the lift; return probabilities of labels, and marginals of sets."""
-
-    def loss(exponent: float) -> float:
-        """Return the loss, rounded so that rounding does not decide between equal exponents."""
-        sets, proba = replace(label_sets, lift_exponent=exponent), by_label[places]
-        parts = {"labels": proba, "sets": sets.marginals(proba, own.take(places))}
-        found = fit_stacking_weights(parts, searched.Y, searched.shares)
-        return round(searched.brier_score(stack(parts, found)), 12)
-
-    best = replace(label_sets, lift_exponent=min(LIFT_EXPONENTS, key=loss))
-    return best, {"labels": by_label, "sets": best.marginals(by_label, own)}
+    def decide(self, proba: FloatArray, by_label: FloatArray) -> IntArray:
+        """Return 0/1 decisions on labels, given the probabilities of `CorrectedProba`."""
+        if self.label_sets is not None:
+            return self.label_sets.most_likely(by_label)
+        if type(self.threshold) is FixedThreshold:  # its checks take longer than one row
+            return (proba > self.threshold.value).astype(np.int64)
+        return np.asarray(self.threshold.decide(proba))

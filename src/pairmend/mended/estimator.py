@@ -45,14 +45,8 @@ from pairmend.explanation.evidence import background_rows
 from pairmend.frames import FrameEncoder
 from pairmend.kernels.pairs import sum_to_one
 from pairmend.mended.base import BaseRows, ChosenBase, GivenBase, base_to_fit
-from pairmend.mended.corrector import Correction, Corrector, fit_corrector
-from pairmend.mended.decisions import (
-    CorrectedProba,
-    Decision,
-    choose_decision,
-    decision_kinds,
-    find_metric,
-)
+from pairmend.mended.base_models import StackedBase
+from pairmend.mended.corrector import CorrectedProba, Correction, Corrector, Decision
 from pairmend.mended.device import (
     base_for_arrays,
     corrected_on_device,
@@ -62,7 +56,7 @@ from pairmend.mended.device import (
 )
 from pairmend.mended.explain import MendedExplain
 from pairmend.mended.rows import SCALINGS, RowEncoder
-from pairmend.mended.stacking import StackedBase
+from pairmend.mended.search import choose_decision, decision_kinds, find_metric, fit_corrector
 from pairmend.mended.validation import MAX_LANDMARKS, ValidationRows
 from pairmend.model_selection import split_rows
 

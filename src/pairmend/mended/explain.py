@@ -19,9 +19,8 @@ from pairmend.explanation.similar import numbered
 from pairmend.explanation.tables import names_of, values_of
 from pairmend.kernels.local_sums import confusion_from_sums, shrink
 from pairmend.kernels.pairs import p_true_given_decision, sum_to_one
-from pairmend.mended.corrector import RARE_LABEL_MASS, Corrector
-from pairmend.mended.decisions import CorrectedProba, Decision
-from pairmend.mended.stacking import StackedBase, base_parts
+from pairmend.mended.base_models import StackedBase
+from pairmend.mended.corrector import RARE_LABEL_MASS, CorrectedProba, Corrector, Decision
 from pairmend.thresholds.rules import fitted_cuts
 
 KINDS = {"log_odds": "similar probabilities", "global": "all rows"}
@@ -76,7 +75,8 @@ class _Explainer:
         terms = by_label.terms(distance_rows, base)
         corrected = self.corrector.with_label_sets(by_label.stacked(terms), None)
         weights, given = self._neighbourhoods(distance_rows, base)
-        parts = base_parts(classifier.estimator_, base_rows)
+        model = classifier.estimator_
+        parts = model.proba_by_classifier(base_rows) if isinstance(model, StackedBase) else {}
         scores = Scores(
             self.labels,
             base,
