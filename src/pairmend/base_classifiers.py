@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairmend._logistic_solver import TOLERANCE, LogisticOptimum, LogisticRows
 from pairmend._utils.arrays import (
+    Convert,
     EncodedFrame,
     as_numpy,
     foreign_namespace,
@@ -36,7 +37,30 @@ TRIAL_TOLERANCE = 1e-2
 """Tolerance of the solver in fits that are compared only: probabilities are exact to 0.001."""
 
 
-class DenseScaler(TransformerMixin, BaseEstimator):
+class ReadsAnyRows(BaseEstimator):
+    """Base class of estimators of arrays, sparse matrices and frames, with missing values."""
+
+    takes_encoded_frames = True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+
+class LabelsClassifier(ClassifierMixin, ReadsAnyRows):
+    """Base class of classifiers of all labels that keep their model on the host."""
+
+    def __sklearn_array_api_convert__(self, convert: Convert) -> Self:
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class DenseScaler(TransformerMixin, ReadsAnyRows):
     """Standardize dense features, and return sparse rows unchanged.
 
     Numbers are standardized, and NaN becomes the mean; a feature without any value becomes 0.
@@ -79,7 +103,6 @@ class DenseScaler(TransformerMixin, BaseEstimator):
     [[-1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
 
-    takes_encoded_frames = True
     scaler_: Any
     encoder_: Any
     frame_encoder_: FrameEncoder | None
@@ -236,11 +259,6 @@ class DenseScaler(TransformerMixin, BaseEstimator):
             ensure_all_finite="allow-nan",
         )  # fmt: skip
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        return tags
-
 
 def _without_empty_columns(numbers: FloatArray, sample_weight: Any) -> FloatArray:
     """Return numbers with 0 in columns that are NaN in all rows of positive weight."""
@@ -253,7 +271,7 @@ def _without_empty_columns(numbers: FloatArray, sample_weight: Any) -> FloatArra
     return np.where(empty, 0.0, numbers) if empty.any() else numbers
 
 
-class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
+class ScaledLogisticRegression(ClassifierMixin, ReadsAnyRows):
     """Logistic regression of standardized features.
 
     Numbers are standardized, and NaN becomes the mean. Frames are encoded by a
@@ -301,7 +319,6 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
     [1]
     """
 
-    takes_encoded_frames = True
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_weight": True}
     """Sample weights are requested by default, if scikit-learn's metadata routing is enabled."""
 
@@ -450,8 +467,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Scores.
         """
-        scaled = self._scaled(X)
-        return np.asarray(self.classifier_.decision_function(scaled))
+        return np.asarray(self._call("decision_function", X))
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probabilities of classes.
@@ -466,8 +482,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of ``classes_``.
         """
-        scaled = self._scaled(X)
-        return np.asarray(self.classifier_.predict_proba(scaled))
+        return np.asarray(self._call("predict_proba", X))
 
     def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
         """Predict the most probable class of each row.
@@ -482,14 +497,9 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Classes.
         """
-        scaled = self._scaled(X)
-        return np.asarray(self.classifier_.predict(scaled))
+        return np.asarray(self._call("predict", X))
 
-    def _scaled(self, X: MatrixLike) -> MatrixLike:
+    def _call(self, method: str, X: MatrixLike) -> Any:
+        """Return what a method of the classifier returns for scaled rows."""
         check_is_fitted(self)
-        return self.scaler_.transform(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        return tags
+        return getattr(self.classifier_, method)(self.scaler_.transform(X))

@@ -36,7 +36,7 @@ def reference(forest, X, Y, weights):
         else:
             counts = np.bincount(rng.randint(len(Y), size=len(Y)), minlength=len(Y))
             grown_with = counts * weights
-        options = {"max_features": "sqrt", "min_samples_leaf": forest.min_samples_leaf}
+        options = {"max_features": "sqrt", "min_samples_leaf": 2}
         tree = DecisionTreeRegressor(**options, random_state=rng.randint(2**31 - 1))
         at = tree.fit(encoded, Y, grown_with).apply(encoded)
         table = np.zeros((tree.tree_.node_count, Y.shape[1]))

@@ -43,8 +43,8 @@ from pairmend.distributed.subspace_nb import train_labels
 from pairmend.forests.estimator import (
     MultiLabelBoosting,
     MultiLabelForest,
-    Sample,
     as_trees_read,
+    draw_sample,
     grow,
     large_offsets,
     mean_of_trees,
@@ -164,15 +164,15 @@ class BlockRows(BaseRows):
     def _fit_forest(self, model: MultiLabelForest, part: IntArray) -> Predict:
         """Grow each tree from the rows in its bootstrap sample; those of some trees are fetched."""
         weights, n_columns = self._tree_weights(model, part)
-        samples = [Sample.draw(seed, weights, model.max_samples) for seed in model.tree_seeds()]
-        drawn, grown = [part[sample.rows] for sample in samples], []
+        samples = [draw_sample(seed, weights, model.max_samples) for seed in model.tree_seeds()]
+        drawn, grown = [part[rows] for rows, *_ in samples], []
         for some in batches(len(samples), max(1, self.rows.size // model.max_samples)):
             fetched = np.unique(np.concatenate(drawn[some]))
             X = as_trees_read(model._encode(self.take(fetched)[0]))
             Y = sparse.csr_array(self.target.Y[fetched], dtype=np.float64)
-            for sample, numbers in zip(samples[some], drawn[some], strict=True):
+            for (_, own, rng), numbers in zip(samples[some], drawn[some], strict=True):
                 at = np.searchsorted(fetched, numbers)
-                grown.append(grow(X[at], Y[at], sample, model.min_samples_leaf)[:2])
+                grown.append(grow(X[at], Y[at], own, rng)[:2])
         trees, tables = zip(*grown, strict=True)
         model.set_trees(trees, tables, self.X, n_columns)
         otherwise = weights @ self.target.Y[part] / weights.sum()

@@ -7,23 +7,24 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from scipy.special import expit, logit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import delayed
 
-from pairmend._utils.arrays import Convert, as_numpy, set_feature_attributes
+from pairmend._utils.arrays import as_numpy, set_feature_attributes
 from pairmend._utils.classifiers import smoothed_share
 from pairmend._utils.computing import budget, row_chunks
 from pairmend._utils.progress import iterate_calls
 from pairmend._utils.sklearn_private import boosted_nodes
 from pairmend._utils.training import all_equal, relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend.base_classifiers import DenseScaler
+from pairmend.base_classifiers import DenseScaler, LabelsClassifier
 
 LARGE_OFFSET = 1000.0
 """Ratio of the mean of a feature and its deviation above which the mean is subtracted."""
+MIN_SAMPLES_LEAF = 2
+"""Smallest number of rows in a leaf of a forest."""
 MAX_SAMPLES = 2500
 """Largest bootstrap sample of a tree, which bounds its size and the time to grow it."""
 MAX_BYTES = 2**27
@@ -180,7 +181,7 @@ def _rounded_down(threshold: FloatArray) -> FloatArray:
     return np.where(single > threshold, below, single)
 
 
-class TreeClassifier(ClassifierMixin, BaseEstimator):
+class TreeClassifier(LabelsClassifier):
     """Base class of classifiers that are trees of single precision.
 
     They predict with numpy, arrays of other libraries, too.
@@ -197,8 +198,6 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_labels,)
         Numbers of the labels.
     """
-
-    takes_encoded_frames = True
 
     def _fit_encoder(self, X: MatrixLike, sample_weight: FloatArray | None) -> MatrixLike:
         """Fit the encoder of rows, and return them encoded."""
@@ -235,15 +234,6 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         set_feature_attributes(self, X)
         return self
 
-    def __sklearn_array_api_convert__(self, convert: Convert) -> Self:
-        return self  # trees stay on the host
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        return tags
-
 
 class MultiLabelForest(TreeClassifier):
     """Random forest of label indicators.
@@ -258,8 +248,6 @@ class MultiLabelForest(TreeClassifier):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    min_samples_leaf : int, default=2
-        Smallest number of rows in a leaf.
     max_samples : int, default=2500
         Largest bootstrap sample of a tree.
     n_jobs : int, default=None
@@ -272,13 +260,11 @@ class MultiLabelForest(TreeClassifier):
         self,
         n_estimators: int = 100,
         *,
-        min_samples_leaf: int = 2,
         max_samples: int = MAX_SAMPLES,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
         self.n_estimators = n_estimators
-        self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -303,10 +289,8 @@ class MultiLabelForest(TreeClassifier):
         sums = np.zeros((n_rows, n_labels), dtype=np.float32)
         n_trees = np.zeros(n_rows)
         trees, tables = [], []
-        given = self.max_samples, self.min_samples_leaf
-        calls = (
-            delayed(_grow_and_apply)(rows, Y, weights, seed, *given) for seed in self.tree_seeds()
-        )
+        given = rows, Y, weights, self.max_samples
+        calls = (delayed(_grow_and_apply)(*given, seed) for seed in self.tree_seeds())
         grown = iterate_calls(calls, n_jobs=self.n_jobs, prefer="threads")
         for tree, table, leaves, out_of_bag in grown:
             sums[out_of_bag] += table[leaves[out_of_bag]].toarray()
@@ -438,51 +422,38 @@ def as_trees_read(encoded: MatrixLike) -> Any:
     return sparse.csr_matrix((to_single(rows.data), rows.indices, rows.indptr), rows.shape)
 
 
-@dataclass(frozen=True)
-class Sample:
-    """The bootstrap sample of a tree.
+def draw_sample(
+    seed: int, row_weights: FloatArray, max_samples: int
+) -> tuple[IntArray, FloatArray, np.random.RandomState]:
+    """Draw the bootstrap sample of a tree: rows in ascending order, weights, random numbers.
 
-    Attributes
-    ----------
-    rows : ndarray of int
-        The rows in the sample, in ascending order.
-    weights : ndarray of shape (n_rows,)
-        Their weights times the number of times that each was drawn.
-    rng : RandomState
-        Random numbers of the tree.
+    A weight is that of the row times the number of times that it was drawn.
     """
-
-    rows: IntArray
-    weights: FloatArray
-    rng: np.random.RandomState
-
-    @classmethod
-    def draw(cls, seed: int, row_weights: FloatArray, max_samples: int) -> "Sample":
-        """Draw a sample of all rows."""
-        rng = np.random.RandomState(seed)
-        n_rows = len(row_weights)
-        if n_rows > max_samples and not all_equal(row_weights):
-            # Few heavy rows would be missing from most samples: they are drawn more often instead.
-            up_to = np.cumsum(row_weights)
-            drawn = np.searchsorted(up_to, rng.random_sample(max_samples) * up_to[-1], side="right")
-            row_weights = np.ones(n_rows)
-        else:
-            drawn = rng.randint(n_rows, size=min(n_rows, max_samples))
-        rows, counts = np.unique(drawn, return_counts=True)
-        return cls(rows, counts * row_weights[rows], rng)
+    rng, n_rows = np.random.RandomState(seed), len(row_weights)
+    if n_rows > max_samples and not all_equal(row_weights):
+        # Few heavy rows would be missing from most samples: they are drawn more often instead.
+        up_to = np.cumsum(row_weights)
+        drawn = np.searchsorted(up_to, rng.random_sample(max_samples) * up_to[-1], side="right")
+        row_weights = np.ones(n_rows)
+    else:
+        drawn = rng.randint(n_rows, size=min(n_rows, max_samples))
+    rows, counts = np.unique(drawn, return_counts=True)
+    return rows, counts * row_weights[rows], rng
 
 
-def grow(X: Any, Y: Any, sample: Sample, min_samples_leaf: int) -> tuple[tuple[Any, ...], Any, Any]:
-    """Grow the tree of a sample, whose rows and labels are given.
+def grow(
+    X: Any, Y: Any, weights: FloatArray, rng: np.random.RandomState
+) -> tuple[tuple[Any, ...], Any, Any]:
+    """Grow the tree of a sample of rows.
 
     Returned are its children on the left and on the right, features and thresholds, the frequencies
     in its leaves, and a function that returns the leaves of rows.
     """
-    options = {"max_features": "sqrt", "min_samples_leaf": min_samples_leaf}
-    seed = sample.rng.randint(np.iinfo(np.int32).max)
+    options = {"max_features": "sqrt", "min_samples_leaf": MIN_SAMPLES_LEAF}
+    seed = rng.randint(np.iinfo(np.int32).max)
     columns = X.tocsc() if sparse.issparse(X) else X
     grown = DecisionTreeRegressor(**options, random_state=seed)
-    grown.fit(columns, _outputs(Y, sample.rng), sample.weights, check_input=False)
+    grown.fit(columns, _outputs(Y, rng), weights, check_input=False)
     tree = grown.tree_
     is_leaf = tree.children_left < 0
     number = np.cumsum(is_leaf) - 1
@@ -490,19 +461,19 @@ def grow(X: Any, Y: Any, sample: Sample, min_samples_leaf: int) -> tuple[tuple[A
     def leaves_of(rows: Any) -> IntArray:
         return np.asarray(number[tree.apply(rows)])
 
-    frequencies = _frequencies(leaves_of(X), sample.weights, Y, is_leaf.sum())
+    frequencies = _frequencies(leaves_of(X), weights, Y, is_leaf.sum())
     # Copies, without which the tree would stay in memory with all of its values.
     names = "children_left", "children_right", "feature", "threshold"
     return tuple(np.array(getattr(tree, name)) for name in names), frequencies, leaves_of
 
 
 def _grow_and_apply(
-    X: Any, Y: Any, row_weights: FloatArray, seed: int, max_samples: int, min_samples_leaf: int
+    X: Any, Y: Any, row_weights: FloatArray, max_samples: int, seed: int
 ) -> tuple[tuple[Any, ...], Any, IntArray, IntArray]:
     """Grow the tree of a seed; return also the leaf of each row, and the rows out of its sample."""
-    sample = Sample.draw(seed, row_weights, max_samples)
-    nodes, frequencies, leaves_of = grow(X[sample.rows], Y[sample.rows], sample, min_samples_leaf)
-    out_of_bag = np.setdiff1d(np.arange(len(row_weights)), sample.rows, assume_unique=True)
+    rows, weights, rng = draw_sample(seed, row_weights, max_samples)
+    nodes, frequencies, leaves_of = grow(X[rows], Y[rows], weights, rng)
+    out_of_bag = np.setdiff1d(np.arange(len(row_weights)), rows, assume_unique=True)
     return nodes, frequencies, leaves_of(X), out_of_bag
 
 

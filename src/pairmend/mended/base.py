@@ -6,7 +6,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import reduce
 from itertools import combinations
 from numbers import Integral
 from typing import Any
@@ -33,7 +33,6 @@ from pairmend.mended.base_models import (
     Calibration,
     MultiLabelKernelRidge,
     StackedBase,
-    calibrated_sum,
     choose_parameters,
     fit_calibration,
     fit_stacking_weights,
@@ -286,8 +285,8 @@ class ChosenBase:
             found[BOOSTING] = self._calibrate(BOOSTING, rows, drawn, boosted[drawn])
             proba[BOOSTING] = boosted
             self._stack(rows, drawn, found)
-        function = partial(calibrated_sum, calibrations=self.calibrations, weights=self.weights)
-        return rows.combined({name: proba[name] for name in self.weights}, function)
+        stacked = StackedBase({}, self.weights, self.calibrations)
+        return rows.combined({name: proba[name] for name in self.weights}, stacked.combine)
 
     def fit_on_all(self, rows: BaseRows) -> StackedBase:
         """Fit the classifiers of positive weight on all rows."""
@@ -368,7 +367,8 @@ class ChosenBase:
         model = clone(self.models[BOOSTING]).set_params(n_iter=BOOSTING_TRIAL["n_iter"])
         model.fit(X_train, rows.target.Y[np.ix_(train, labels)], **params)
         proba = {name: own[test][:, labels] for name, own in others.items()}
-        parts = {"others": calibrated_sum(proba, self.calibrations, self.weights)}
+        stacked = StackedBase({}, self.weights, self.calibrations)
+        parts = {"others": stacked.combine(proba)}
         parts[BOOSTING] = model.predict_proba(X_test)
         choices = {"others": 1.0}, fit_stacking_weights(parts, Y, weights)
         errors = [squared_errors(parts, choice, Y) for choice in choices]

@@ -26,18 +26,16 @@ from sklearn.utils import check_random_state
 
 from pairmend._logistic_solver import fit_logistic
 from pairmend._utils.arrays import (
-    Convert,
     Namespace,
     foreign_namespace,
     set_feature_attributes,
     take_rows,
 )
-from pairmend._utils.classifiers import label_scores
 from pairmend._utils.computing import batches, one_blas_thread, row_chunks
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.training import relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
-from pairmend.base_classifiers import DenseScaler
+from pairmend.base_classifiers import DenseScaler, LabelsClassifier
 from pairmend.kernels.neighbourhood import exponential, offsets_to, squared_norms
 from pairmend.mended.rows import draw_rows, median_squared_distance
 
@@ -61,7 +59,7 @@ RIDGE = 1e-6
 """Size of the penalty of stacking weights, if predictions are equal, relative to them."""
 
 
-class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
+class MultiLabelKernelRidge(LabelsClassifier):
     """Kernel ridge regression of label indicators.
 
     It minimizes the squared error of probabilities, for all labels with one factorization. It
@@ -93,8 +91,6 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_labels,)
         Numbers of the labels.
     """
-
-    takes_encoded_frames = True
 
     def __init__(
         self,
@@ -221,15 +217,6 @@ class MultiLabelKernelRidge(ClassifierMixin, BaseEstimator):
         scaled: Any = self.scaler_.transform(X)
         scaled = scaled.astype(np.float64, copy=False)
         return sparse.csr_array(normalize(scaled)) if sparse.issparse(scaled) else scaled
-
-    def __sklearn_array_api_convert__(self, convert: Convert) -> Self:
-        return self  # predictions move its arrays to the device of their rows
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        return tags
 
 
 @one_blas_thread()
@@ -365,29 +352,15 @@ class StackedBase(ClassifierMixin, BaseEstimator):
 
     def proba_by_classifier(self, X: MatrixLike) -> dict[str, FloatArray]:
         """Return the probabilities of labels by each classifier, calibrated where needed."""
-        proba = {
-            name: label_scores(model, X, "predict_proba", model.classes_.shape[0])
-            for name, model in self.estimators.items()
-        }
-        return calibrated(proba, self.calibrations)
+        return self._calibrated({k: each.predict_proba(X) for k, each in self.estimators.items()})
 
+    def combine(self, proba: Mapping[str, FloatArray]) -> FloatArray:
+        """Return the probabilities of labels, given those by each classifier."""
+        return stack(self._calibrated(proba), self.weights)
 
-def calibrated(
-    proba: Mapping[str, FloatArray], calibrations: Mapping[str, Calibration]
-) -> dict[str, FloatArray]:
-    """Return probabilities by classifier, calibrated where needed."""
-    found = {name: change(proba[name]) for name, change in calibrations.items() if name in proba}
-    return dict(proba) | found
-
-
-def calibrated_sum(
-    proba: Mapping[str, FloatArray],
-    calibrations: Mapping[str, Calibration],
-    weights: Mapping[str, float],
-) -> FloatArray:
-    """Return the weighted sum of the probabilities by several classifiers, calibrated."""
-    used = {name: proba[name] for name in weights}
-    return stack(calibrated(used, calibrations), weights)
+    def _calibrated(self, proba: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        changes = self.calibrations
+        return {k: changes[k](own) if k in changes else own for k, own in proba.items()}
 
 
 def squared_errors(

@@ -526,5 +526,5 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
 
     def _base_proba(self, X: MatrixLike) -> FloatArray:
         """Return the base classifier's probabilities of checked rows."""
-        proba = label_scores(self.estimator_, X, "predict_proba", len(self.classes_))
-        return np.minimum(np.maximum(proba, 0), 1)
+        scores = label_scores(self.estimator_, X, "predict_proba", len(self.classes_))
+        return np.clip(scores, 0, 1)

@@ -110,21 +110,6 @@ class OutOfFoldPredictions:
     n_rows: float
 
 
-def draw_rows_to_compare(
-    weights: FloatArray, n_stacking: int, n_search: int, rng: np.random.RandomState
-) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
-    """Draw validation rows for stacking, in ascending order, and those among them for the search.
-
-    Returns the rows, their weights, positions of the rows of the search, and their weights.
-    """
-    rows, weights = draw_rows(rng.permutation(len(weights)), weights, n_stacking, rng)
-    searched, search_weights = draw_rows(np.arange(len(rows)), weights[rows], n_search, rng)
-    ascending = np.argsort(rows)
-    searched = np.sort(np.argsort(ascending)[searched])
-    rows, search_weights = rows[ascending], search_weights[ascending][searched]
-    return rows, weights[rows], searched, search_weights
-
-
 def fit_corrector(
     owner: Any, validation: ValidationRows, target: Target, rng: np.random.RandomState
 ) -> tuple[Corrector, list[Correction], OutOfFoldPredictions, IntArray]:
@@ -138,11 +123,15 @@ def fit_corrector(
     # The search compares each row with all landmarks.
     n_search = min(N_SEARCH_ROWS, max(N_SEARCH_ROWS // 2, MAX_PAIRS // len(landmarks)))
     n_stacking = N_STACKING_ROWS * n_search // N_SEARCH_ROWS
-    rows, weights, places, search_weights = draw_rows_to_compare(
-        validation.weights, n_stacking, n_search, rng
-    )
+    # Rows for stacking, and those among them for the search.
+    order = rng.permutation(len(validation))
+    rows, weights = draw_rows(order, validation.weights, n_stacking, rng)
+    places, search_weights = draw_rows(np.arange(len(rows)), weights[rows], n_search, rng)
+    order = np.argsort(rows)
+    places = np.sort(np.argsort(order)[places])
+    rows, weights, search_weights = rows[order], weights[rows][order], search_weights[order]
     at, drawn = validation.take(landmarks), replace(validation.take(rows), shares=weights)
-    searched = replace(drawn.take(places), shares=search_weights)
+    searched = replace(drawn.take(places), shares=search_weights[places])
     y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
     given = at.X, at.proba, y, landmark_weights
     transformer = None if isinstance(at.X, EncodedFrame) else owner.transformer
