@@ -122,7 +122,6 @@ def test_refused_validation_parts(validation, message):
     [
         (MendedClassifier(None, cv=2, n_jobs=2), "n_jobs=2 has no effect"),
         (CorrectedPairwiseClassifier(n_jobs=2), "n_jobs=2 has no effect"),
-        (MendedClassifier(None, cv=2, scaling="unit"), "scaling 'unit' are computed with numpy"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
-from sklearn.tree import DecisionTreeClassifier
 
 from dask_tasks import (
     CHUNKS,
@@ -132,13 +131,6 @@ def test_empty_partitions_are_ignored(small_set):
     for base in (None, GaussianNB()):
         with pytest.raises(ValueError, match="0 rows in all its blocks"):
             distributed.fit(PairwiseClassifier(base), none[features], none[names])
-
-
-def test_joblib_distributes_pairs_over_the_workers(small_set, labels, on_cluster):
-    X, few = small_set[0], labels[:, :3]
-    clf = PairwiseClassifier(DecisionTreeClassifier(), n_jobs=2, random_state=0)
-    ours = distributed.fit(clone(clf), in_chunks(X), in_chunks(few))
-    assert_same(ours, clf.fit(X, few), X)
 
 
 def test_killed_worker_does_not_change_the_result(small_set, labels, on_cluster):

@@ -7,13 +7,10 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import (
     average_precision_score,
-    f1_score,
     get_scorer,
-    hamming_loss,
     jaccard_score,
     make_scorer,
     roc_auc_score,
-    zero_one_loss,
 )
 from sklearn.naive_bayes import GaussianNB
 
@@ -84,15 +81,6 @@ def test_the_most_frequent_sets_are_kept(monkeypatch):
     local = replace(every.local, sets=indices, counts=sets.counts)
     expected = every.local.log_lift(proba)[:, kept]
     np.testing.assert_allclose(local.log_lift(proba), expected, atol=1e-10)
-
-
-@pytest.mark.parametrize("n_labels", [1, 8, 20, 70])
-def test_distinct_rows_are_those_of_numpy(n_labels, rng):
-    Y = rng.rand(300, n_labels) < 2 / n_labels
-    sets, indices = LabelSets.from_indicators(Y)
-    expected, expected_indices = np.unique(Y, axis=0, return_inverse=True)
-    np.testing.assert_array_equal(sets.members.toarray(), expected)
-    np.testing.assert_array_equal(indices, expected_indices.ravel())
 
 
 @pytest.mark.parametrize(
@@ -184,41 +172,26 @@ def test_the_simplest_threshold_comes_first_and_a_scorer_equals_its_name(criteri
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 3])
-def test_losses_of_scorers_are_negative_scores(n_labels, rng):
+def test_losses_of_scorers_are_negative_scores_with_weights_if_they_take_them(n_labels, rng):
     Y, decisions = rng.rand(40, n_labels) < 0.5, rng.rand(40, n_labels) < 0.5
-    proba, folds = rng.rand(40, n_labels), [np.arange(0, 15), np.arange(15, 40)]
-    micro = {"average": "micro"} if n_labels > 1 else {}
-    cases = [
-        (make_scorer(f1_score, **micro), f1_score, decisions, micro),
-        (make_scorer(jaccard_score, **micro), jaccard_score, decisions, micro),
-        (get_scorer("roc_auc"), roc_auc_score, proba, {}),
-        (get_scorer("average_precision"), average_precision_score, proba, {}),
-    ]
-    for scorer, metric, predictions, options in cases:
-        found = DecisionScorer(scorer, Y, folds).loss(decisions.astype(int), proba)
-        parts = [metric(Y[fold].astype(int), predictions[fold], **options) for fold in folds]
-        assert found == pytest.approx(-np.mean(parts))
-
-
-def test_weights_of_losses_and_of_scorers_that_take_them(rng):
-    Y, decisions, proba = rng.rand(40, 2) < 0.5, rng.rand(40, 2) < 0.5, rng.rand(40, 2)
-    folds, weights = [np.arange(0, 15), np.arange(15, 40)], rng.rand(40) + 0.1
-
-    def mean(metric, **options):
-        parts = [metric(Y[f], decisions[f], sample_weight=weights[f], **options) for f in folds]
-        return np.mean(parts)
+    proba, weights = rng.rand(40, n_labels), rng.rand(40) + 0.1
+    folds, options = [np.arange(0, 15), np.arange(15, 40)], {"average": "micro"}
 
     def mean_loss(metric):
         return DecisionScorer(metric, Y, folds, weights).loss(decisions.astype(int), proba)
 
-    assert mean_loss("hamming") == pytest.approx(mean(hamming_loss))
-    assert mean_loss("zero_one") == pytest.approx(mean(zero_one_loss))
-    for name in ("micro", "macro"):
-        f1 = mean(f1_score, average=name, zero_division=1)
-        assert mean_loss(f"{name}_f1") == pytest.approx(1 - f1)
-    options = {"average": "samples", "zero_division": 0}
-    scorer = make_scorer(jaccard_score, **options)
-    assert mean_loss(scorer) == pytest.approx(-mean(jaccard_score, **options))
+    def mean(metric, predictions, **options):
+        parts = [
+            metric(Y[fold].astype(int), predictions[fold], sample_weight=weights[fold], **options)
+            for fold in folds
+        ]
+        return np.mean(parts)
+
+    if n_labels > 1:
+        scorer = make_scorer(jaccard_score, **options)
+        assert mean_loss(scorer) == pytest.approx(-mean(jaccard_score, decisions, **options))
+    found = mean_loss(get_scorer("average_precision"))
+    assert found == pytest.approx(-mean(average_precision_score, proba))
     plain = make_scorer(lambda Y, decisions: np.mean(decisions == Y))
     parts = [(Y[fold] == decisions[fold]).mean() for fold in folds]
     assert mean_loss(plain) == pytest.approx(-np.mean(parts))

@@ -1,7 +1,6 @@
 """fit, predict and predict_proba on Dask collections; training of each classifier by blocks."""
 
 import warnings
-from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -10,12 +9,10 @@ import dask
 import dask.array as da
 import numpy as np
 from dask import delayed
-from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from distributed import Client
 from pairmend._base import MultiLabelClassifier
 from pairmend._utils.arrays import check_columns, has_categories, stack_rows
 from pairmend._utils.arrays import is_frame as has_columns
@@ -39,7 +36,7 @@ from pairmend.distributed.subspace_nb import train_pairs
 from pairmend.frames.kinds import MAX_CATEGORIES
 from pairmend.mended.base import base_to_fit
 from pairmend.mended.estimator import MendedClassifier
-from pairmend.mended.rows import ColumnSums
+from pairmend.mended.rows import ColumnSums, RowEncoder
 from pairmend.model_selection import split_rows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.corrected import CorrectedPairwiseClassifier
@@ -70,8 +67,8 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
       :class:`~pairmend.MendedClassifier`: it is trained block by block, in one pass.
     - Everything else, and frames whose columns are not all numbers or known categories: fitted by
       its own ``fit`` on a worker, which needs all rows in memory, and a copy of those it trains on.
-      The result is that of a local fit. With `n_jobs`, joblib distributes the trainings over the
-      workers.
+      The result is that of a local fit. If all rows fit into the memory of this process, a local
+      fit in ``joblib.parallel_config("dask")`` distributes the trainings over the workers instead.
 
     Parameters
     ----------
@@ -248,27 +245,18 @@ def _unreadable_column(like: Any) -> Any:
 
 
 def _fit_on_worker(classifier: Any, rows: Rows, sample_weight: FloatArray | None) -> Any:
-    """Fit a classifier by its own ``fit`` on a worker with all rows.
-
-    With `n_jobs`, what it would run in processes is distributed over the workers.
-    """
-    try:
-        is_distributed = Client.current() is not None and classifier.get_params().get("n_jobs")
-    except ValueError:  # there is no cluster
-        is_distributed = False
+    """Fit a classifier by its own ``fit`` on a worker with all rows."""
     params = {} if sample_weight is None else {"sample_weight": sample_weight}
-    given = clone(classifier), replace(rows.target, Y=rows.target.Y[:0]), params, is_distributed
+    given = clone(classifier), replace(rows.target, Y=rows.target.Y[:0]), params
     fitted = delayed(_fit_here)(rows.blocks, as_task(given)).compute()
     # The fitted attributes replace those of an earlier fit.
     classifier.__dict__ = vars(fitted) | classifier.get_params(deep=False)
     return classifier
 
 
-def _fit_here(blocks: list[Block], given: tuple[Any, Target, dict[str, Any], Any]) -> Any:
-    (classifier, target, params, is_distributed), (X, Y, *_) = given, stack(blocks)
-    y = replace(target, Y=Y).as_given(np.arange(len(Y)))
-    with parallel_config("dask") if is_distributed else nullcontext():
-        fitted = classifier.fit(X, y, **params)
+def _fit_here(blocks: list[Block], given: tuple[Any, Target, dict[str, Any]]) -> Any:
+    (classifier, target, params), (X, Y, *_) = given, stack(blocks)
+    fitted = classifier.fit(X, replace(target, Y=Y).as_given(np.arange(len(Y))), **params)
     if target.multilabel:
         fitted.classes_ = target.classes  # the names of the columns
     return fitted
@@ -312,7 +300,7 @@ class _PairRows:
 def _fit_mended(classifier: MendedClassifier, rows: Rows) -> Any:
     """Fit on blocks, as the classifier's own `fit` does on arrays."""
     base = classifier._checked_base()
-    encoder = classifier._fit_encoder(rows.like, np.empty(0), base)
+    encoder = RowEncoder.fit(classifier, rows.like, np.empty(0), base)
     if encoder.means is not None:
         parts = [delayed(_column_sums)(block) for block in rows.choose(rows.present)]
         encoder = replace(encoder, means=in_a_tree(parts).compute().means())
@@ -326,7 +314,8 @@ def _fit_mended(classifier: MendedClassifier, rows: Rows) -> Any:
         like, replace(rows.target, multilabel=True), params, rows.all_weights, splits, None,
         classifier, like, rows, encoder,
     )  # fmt: skip
-    return classifier._fit_rows(rows.like, training, chosen, rows.target, encoder, rng)
+    fitted = classifier._fit_rows(training, chosen, rows.target, encoder, rng)
+    return classifier._set_fitted(rows.like, rows.target, **fitted)
 
 
 def _column_sums(block: Block) -> ColumnSums:

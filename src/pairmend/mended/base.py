@@ -251,11 +251,10 @@ class ChosenBase:
 
     def __init__(self, linear: ScaledLogisticRegression, seed: int, *, fits_once: bool):
         self.linear = linear
-        kinds = {
-            FOREST: MultiLabelForest, KERNEL: MultiLabelKernelRidge, BOOSTING: MultiLabelBoosting
-        }  # fmt: skip
         self.models: dict[str, Any] = {
-            name: kind(random_state=seed) for name, kind in kinds.items()
+            FOREST: MultiLabelForest(random_state=seed),
+            KERNEL: MultiLabelKernelRidge(random_state=seed),
+            BOOSTING: MultiLabelBoosting(random_state=seed),
         }
         self.seed = seed
         self.fits_once = fits_once

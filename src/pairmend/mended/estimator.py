@@ -42,7 +42,6 @@ from pairmend._utils.training import Target, check_target, route_fit_params
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.explanation.evidence import background_rows
-from pairmend.frames import FrameEncoder
 from pairmend.kernels.pairs import sum_to_one
 from pairmend.mended.base import BaseRows, ChosenBase, GivenBase, base_to_fit
 from pairmend.mended.base_models import StackedBase
@@ -57,7 +56,7 @@ from pairmend.mended.device import (
 from pairmend.mended.explain import MendedExplain
 from pairmend.mended.rows import SCALINGS, RowEncoder
 from pairmend.mended.search import choose_decision, decision_kinds, find_metric, fit_corrector
-from pairmend.mended.validation import MAX_LANDMARKS, ValidationRows
+from pairmend.mended.validation import MAX_LANDMARKS
 from pairmend.model_selection import split_rows
 
 
@@ -277,7 +276,7 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
         target = check_target(self, X, y, min_labels=1)
         base = self._checked_base()
         params, row_weights = route_fit_params(self, base, X, fit_params)
-        encoder = self._fit_encoder(X, row_weights, base)
+        encoder = RowEncoder.fit(self, X, row_weights, base)
         host_rows, distance_rows = encoder.encode(X)
         base_rows, n_jobs, find_nearest = host_rows, self.n_jobs, None
         if namespace is not None:
@@ -294,38 +293,61 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
             base_rows, labels, params, row_weights, splits, n_jobs, self, host_rows,
             distance_rows=distance_rows, find_nearest=find_nearest,
         )  # fmt: skip
-        self._fit_rows(given, training, chosen, target, encoder, rng)
+        fitted = self._fit_rows(training, chosen, target, encoder, rng)
         if namespace is not None:
-            for name in self._row_numbers:
-                setattr(self, name, namespace.asarray(getattr(self, name)))
+            fitted |= {name: namespace.asarray(fitted[name]) for name in self._row_numbers}
         report(self, f"fitted in {perf_counter() - start:.1f} s")
-        return self
+        return self._set_fitted(given, target, **fitted)
 
     def _fit_rows(
         self,
-        X: MatrixLike,
         training: BaseRows,
         base: GivenBase | ChosenBase,
         target: Target,
         encoder: RowEncoder,
         rng: np.random.RandomState,
-    ) -> Self:
-        """Fit on rows, which may be in blocks; of X and `target` the names are used."""
+    ) -> dict[str, Any]:
+        """Return the fitted attributes. Rows may be in blocks; of `target` the classes are used."""
         proba = base.out_of_fold(training)
         rows = np.flatnonzero(training.folds >= 0)
-        fitted = self._fit_correction(training.validation(proba, rows), rows, target, rng)
-        fitted |= self._background(training, fitted["landmark_indices_"])
-        del proba  # before the largest training
+        if len(rows) < 2:
+            raise ValueError(
+                f"n_samples = {len(rows)} in the test parts of the splits; the correction needs "
+                "out-of-fold predictions of at least 2 rows. Pass a cv with larger test parts."
+            )
+        validation = training.validation(proba, rows)
+        corrector, search, out_of_fold, landmarks = fit_corrector(self, validation, target, rng)
+        del validation, proba  # before the largest training
+        decision: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
+        if target.multilabel:
+            decision = choose_decision(self, out_of_fold, corrector.label_sets)
+            chosen, n_compared = decision[0], len(decision[1])
+            described = f"{chosen.kind!r} with {chosen.threshold or 'label sets'}"
+            loss = f"loss {chosen.loss:.4f} by {self.criterion!r}"
+            report(self, f"decision: {described}; {loss}; {n_compared} compared")
+        corrections = corrector.by_label.corrections.items()
+        threshold = clone(self.threshold, safe=False)  # set_params changes it in place
         names, losses = list(base.search), list(base.search.values())
-        return self._set_fitted(
-            X, target,
-            estimator_=base.fit_on_all(training),
-            base_weights_=base.weights,
-            base_search_={"classifier": np.array(names, dtype=np.str_), "loss": np.array(losses)},
-            frame_encoder_=encoder.encoder,
-            _row_encoder=encoder,
-            **fitted,
-        )  # fmt: skip
+        return {
+            "estimator_": base.fit_on_all(training),
+            "base_weights_": base.weights,
+            "base_search_": {"classifier": np.array(names, np.str_), "loss": np.array(losses)},
+            "frame_encoder_": encoder.encoder,
+            "validation_indices_": rows,
+            "landmark_indices_": rows[landmarks],
+            "beta_": {name: each.beta for name, each in corrections if name != "global"},
+            "stacking_weights_": dict(corrector.by_label.stacking_weights),
+            "search_": {
+                field.name: np.array([getattr(each, field.name) for each in search])
+                for field in fields(Correction)
+            },
+            "_row_encoder": encoder,
+            "_corrector": corrector,
+            "_out_of_fold": out_of_fold,
+            "_fitted_decision": decision,
+            "_fitted_parameters": (self.criterion, self.decision, threshold),
+            **self._background(training, rows[landmarks]),
+        }
 
     def predict(self, X: MatrixLike) -> np.ndarray[Any, Any]:
         """Predict the labels of rows.
@@ -416,56 +438,6 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
         find_metric(self)
         decision_kinds(self.decision, self.threshold)
         return base
-
-    def _fit_encoder(self, X: MatrixLike, row_weights: FloatArray, base: Any) -> RowEncoder:
-        """Return the encoder of rows for the base classifier and for distances."""
-        given = self.transformer if isinstance(self.transformer, FrameEncoder) else None
-        for_distances = self.transformer is given and self.scaling != "log_odds"
-        is_optional = self.scaling == "auto" and given is None
-        return RowEncoder.fit(X, row_weights, base, for_distances, is_optional, given)
-
-    def _fit_correction(
-        self,
-        validation: ValidationRows,
-        indices: IntArray,
-        target: Target,
-        rng: np.random.RandomState,
-    ) -> dict[str, Any]:
-        """Return the fitted attributes of the correction and of the decision.
-
-        `indices` are the rows of the validation set among all rows. Of `target` only its classes
-        are used.
-        """
-        if len(indices) < 2:
-            raise ValueError(
-                f"n_samples = {len(indices)} in the test parts of the splits; the correction needs "
-                "out-of-fold predictions of at least 2 rows. Pass a cv with larger test parts."
-            )
-        corrector, search, out_of_fold, landmarks = fit_corrector(self, validation, target, rng)
-        decision: tuple[Decision, list[Decision]] = (Decision("classes", None, np.nan), [])
-        if target.multilabel:
-            decision = choose_decision(self, out_of_fold, corrector.label_sets)
-            chosen, n_compared = decision[0], len(decision[1])
-            described = f"{chosen.kind!r} with {chosen.threshold or 'label sets'}"
-            loss = f"loss {chosen.loss:.4f} by {self.criterion!r}"
-            report(self, f"decision: {described}; {loss}; {n_compared} compared")
-        corrections = corrector.by_label.corrections
-        local = {name: each for name, each in corrections.items() if name != "global"}
-        threshold = clone(self.threshold, safe=False)  # set_params changes it in place
-        return {
-            "validation_indices_": indices,
-            "landmark_indices_": indices[landmarks],
-            "beta_": {name: correction.beta for name, correction in local.items()},
-            "stacking_weights_": dict(corrector.by_label.stacking_weights),
-            "search_": {
-                field.name: np.array([getattr(each, field.name) for each in search])
-                for field in fields(Correction)
-            },
-            "_corrector": corrector,
-            "_out_of_fold": out_of_fold,
-            "_fitted_decision": decision,
-            "_fitted_parameters": (self.criterion, self.decision, threshold),
-        }
 
     def _background(self, training: BaseRows, landmarks: IntArray) -> dict[str, Any]:
         """Return the attributes of rows that explanations compare with, none for other forms."""

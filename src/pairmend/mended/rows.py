@@ -61,20 +61,14 @@ class RowEncoder:
     means: FloatArray | None = None
 
     @classmethod
-    def fit(
-        cls,
-        X: MatrixLike,
-        weights: FloatArray,
-        base: Any,
-        for_distances: bool,
-        is_optional: bool,
-        given: FrameEncoder | None = None,
-    ) -> "RowEncoder":
-        """Fit an encoder on the rows of positive weight, if it is needed or `given`.
+    def fit(cls, owner: Any, X: MatrixLike, weights: FloatArray, base: Any) -> "RowEncoder":
+        """Fit an encoder on the rows of positive weight, if a `MendedClassifier` needs one.
 
-        If it `is_optional` for distances and the base classifier does not need it, a frame that
-        cannot be encoded leads to a warning instead of an error.
+        If log-odds can take the place of the features, and the base classifier does not need it, a
+        frame that cannot be encoded leads to a warning instead of an error.
         """
+        given = owner.transformer if isinstance(owner.transformer, FrameEncoder) else None
+        for_distances = owner.transformer is given and owner.scaling != "log_odds"
         takes_texts = takes_encoded_frames(base) or given is not None
         if not (is_frame(X) or (is_texts(X) and takes_texts)):
             for_base = type(base) is ScaledLogisticRegression  # others may not take CSR
@@ -87,7 +81,7 @@ class RowEncoder:
             encoder = FrameEncoder() if given is None else clone(given)
             encoder.fit(take_rows(X, np.flatnonzero(weights > 0)))
         except ValueError as error:
-            if for_base or not is_optional:
+            if for_base or given is not None or owner.scaling != "auto":
                 raise
             _warn_of_log_odds(f"the features cannot be read: {error} Or pass transformer=...")
             return cls(None, for_base, for_distances)
@@ -108,7 +102,7 @@ def _warn_of_log_odds(reason: str) -> None:
     warnings.warn(
         "Distances between rows are measured by predicted probabilities only, because " + reason,
         ColumnWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 
@@ -304,18 +298,14 @@ class Scaling:
 
 
 def fit_scalings(
-    name: str,
-    transformer: Any,
-    X: MatrixLike,
-    proba: FloatArray,
-    y: Any,
-    row_weights: FloatArray | None = None,
+    owner: Any, X: MatrixLike, proba: FloatArray, y: Any, row_weights: FloatArray
 ) -> list[Scaling]:
-    """Fit the scaling of this name, or with "auto" all that suit the landmarks.
+    """Fit the scaling of a `MendedClassifier`, or with "auto" all that suit the landmarks.
 
     "auto" gives "log_odds" alone where rows are not numeric, texts for instance.
     """
-    given = X, proba, y, row_weights
+    name, given = owner.scaling, (X, proba, y, row_weights)
+    transformer = None if isinstance(X, EncodedFrame) else owner.transformer
     if name == "log_odds" and transformer is not None:
         warnings.warn(
             "transformer has no effect with scaling='log_odds', which measures distances by "

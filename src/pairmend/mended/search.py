@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import check_scoring, get_scorer
 
-from pairmend._utils.arrays import EncodedFrame
 from pairmend._utils.classifiers import is_auto
 from pairmend._utils.computing import row_chunks
 from pairmend._utils.progress import report
@@ -133,9 +132,7 @@ def fit_corrector(
     at, drawn = validation.take(landmarks), replace(validation.take(rows), shares=weights)
     searched = replace(drawn.take(places), shares=search_weights[places])
     y = replace(target, Y=at.Y).as_given(np.arange(len(at)))
-    given = at.X, at.proba, y, landmark_weights
-    transformer = None if isinstance(at.X, EncodedFrame) else owner.transformer
-    scalings = fit_scalings(owner.scaling, transformer, *given)
+    scalings = fit_scalings(owner, at.X, at.proba, y, landmark_weights)
     others = np.setdiff1d(np.arange(len(validation)), landmarks)
     tables = validation.sums(others, scalings, COMPARED_REFERENCES)
     neighbourhoods = {}
