@@ -1,4 +1,4 @@
-"""fit_logistic against scikit-learn's exact solver, and against a gradient of zero."""
+"""LogisticRows against scikit-learn's exact solver, and against a gradient of zero."""
 
 import tracemalloc
 
@@ -11,7 +11,11 @@ from sklearn.linear_model import LogisticRegression
 
 from array_libraries import LIBRARIES, Library, dispatched
 from pairmend import _logistic_solver as logistic_solver
-from pairmend._logistic_solver import LogisticRows, fit_logistic
+from pairmend._logistic_solver import LogisticRows
+
+
+def fit_logistic(X, Y, weights, C, max_iter=100, **options):
+    return LogisticRows(X, Y, weights, **options).fit(C, max_iter)
 
 
 def generated(n_rows=120, n_features=6, density=1.0):

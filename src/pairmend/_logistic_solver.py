@@ -98,16 +98,8 @@ class LogisticOptimum:
             )
 
 
-def fit_logistic(
-    X: Any,
-    Y: BoolArray,
-    sample_weight: FloatArray,
-    C: float,
-    max_iter: int = 100,
-    *,
-    overwrite: bool = False,
-) -> LogisticOptimum:
-    """Minimize the weighted logistic loss of each label plus the squared norm of its coefficients.
+class LogisticRows:
+    """Rows of which the weighted logistic losses of labels are minimized, with several penalties.
 
     Parameters
     ----------
@@ -117,24 +109,9 @@ def fit_logistic(
         Label indicators; each label has both classes.
     sample_weight : ndarray of shape (n_samples,)
         Weights of rows, not negative.
-    C : float
-        The loss is the sum over rows, plus half the squared norm divided by C. The intercept is
-        not penalized.
-    max_iter : int, default=100
-        Largest number of Newton steps.
     overwrite : bool, default=False
         Whether X may be changed, which saves a copy.
-
-    Returns
-    -------
-    LogisticOptimum
-        Coefficients, intercepts and numbers of steps.
     """
-    return LogisticRows(X, Y, sample_weight, overwrite=overwrite).fit(C, max_iter)
-
-
-class LogisticRows:
-    """Rows, labels and weights, as `fit_logistic` takes them, for fits with several penalties."""
 
     @one_blas_thread()
     def __init__(self, X: Any, Y: BoolArray, sample_weight: FloatArray, *, overwrite: bool = False):
@@ -172,7 +149,9 @@ class LogisticRows:
     ) -> LogisticOptimum:
         """Return the optimum of a penalty; `start` is one of similar rows, or of another penalty.
 
-        The tolerance is the largest norm of the gradient for 1,000 rows or fewer.
+        The loss is the sum over rows, plus half the squared norm of the coefficients divided by C.
+        The intercept is not penalized. The tolerance is the largest norm of the gradient for 1,000
+        rows or fewer.
         """
         X, space, n_labels = self.X, self.space, self.Y.shape[1]
         # The conjugate gradients need no more digits than the tolerance has.

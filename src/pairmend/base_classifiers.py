@@ -19,7 +19,6 @@ from pairmend._utils.arrays import (
     as_numpy,
     foreign_namespace,
     is_frame,
-    is_plain,
     is_texts,
     is_valid,
     like_rows,
@@ -152,9 +151,10 @@ class DenseScaler(TransformerMixin, ReadsAnyRows):
         if numbers.shape[1]:
             if sample_weight is not None:
                 sample_weight = like_rows(check_sample_weight(sample_weight, numbers), numbers)
-            filled = _without_empty_columns(numbers, sample_weight)
-            with np.errstate(invalid="ignore"):  # of a constant feature, in array-api-strict
-                self.scaler_ = StandardScaler().fit(filled, y, sample_weight)
+            with np.errstate(invalid="ignore"):  # of a feature without values, or a constant one
+                self.scaler_ = StandardScaler().fit(numbers, y, sample_weight)
+            if foreign_namespace(numbers) is None:
+                fill_statistics(self.scaler_)
         return self
 
     def transform(self, X: MatrixLike) -> MatrixLike:
@@ -260,15 +260,11 @@ class DenseScaler(TransformerMixin, ReadsAnyRows):
         )  # fmt: skip
 
 
-def _without_empty_columns(numbers: FloatArray, sample_weight: Any) -> FloatArray:
-    """Return numbers with 0 in columns that are NaN in all rows of positive weight."""
-    if is_plain(numbers) or foreign_namespace(numbers) is not None:  # no NaN
-        return numbers
-    valid = ~np.isnan(numbers)
-    if sample_weight is not None:
-        valid &= np.asarray(sample_weight)[:, np.newaxis] > 0
-    empty = ~valid.any(axis=0)
-    return np.where(empty, 0.0, numbers) if empty.any() else numbers
+def fill_statistics(scaler: StandardScaler, before: StandardScaler | None = None) -> None:
+    """Give columns without any value the statistics of another scaler, or 0 and the scale 1."""
+    for name, default in (("mean_", 0.0), ("var_", 0.0), ("scale_", 1.0)):
+        now, last = getattr(scaler, name), getattr(before, name, default)
+        setattr(scaler, name, np.where(np.isnan(now), last, now))
 
 
 class ScaledLogisticRegression(ClassifierMixin, ReadsAnyRows):

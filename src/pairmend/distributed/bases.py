@@ -16,9 +16,9 @@ from pairmend._logistic_solver import (
     MAX_ROTATED,
     TOLERANCE,
     LogisticOptimum,
+    LogisticRows,
     _blocks,
     _Labels,
-    fit_logistic,
 )
 from pairmend._utils.arrays import (
     EncodedFrame,
@@ -37,7 +37,7 @@ from pairmend._utils.computing import batches, one_blas_thread
 from pairmend._utils.progress import report
 from pairmend._utils.training import relative_weights, unit_weight
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
-from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression
+from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression, fill_statistics
 from pairmend.distributed.rows import Block, Rows, as_task, in_a_tree, stack
 from pairmend.distributed.subspace_nb import train_labels
 from pairmend.forests.estimator import (
@@ -359,12 +359,7 @@ def _scale_further(
         numbers = X.numbers if isinstance(X, EncodedFrame) else X
         with np.errstate(invalid="ignore"):
             scaler.scaler_.partial_fit(numbers, sample_weight=block.all_weights)
-        # A column without any value here has the statistics of the blocks before.
-        for name, first in (("mean_", 0.0), ("var_", 0.0), ("scale_", 1.0)):
-            now, last = (
-                getattr(each, name, first) for each in (scaler.scaler_, before and before.scaler_)
-            )
-            setattr(scaler.scaler_, name, np.where(np.isnan(now), last, now))
+        fill_statistics(scaler.scaler_, before and before.scaler_)
     if before and scaler.encoder_ is not None:
         both = zip(before.encoder_.categories_, scaler.encoder_.categories_, strict=True)
         codes = [np.union1d(*each) for each in both]
@@ -403,7 +398,8 @@ def train_logistic(
         first = np.vstack([optimum.coef, optimum.intercept])
     elif len(varying := varying_labels(sample.Y)):
         C = base.C * len(part) / len(drawn)
-        optimum = fit_logistic(sample.X, sample.Y[:, varying], sample.all_weights, C, base.max_iter)
+        sampled = LogisticRows(sample.X, sample.Y[:, varying], sample.all_weights)
+        optimum = sampled.fit(C, base.max_iter)
         first[:, varying] = np.vstack([optimum.coef, optimum.intercept])
     blocks = [delayed(_scaled)(block, read) for block in rows.choose(part)]
     problem = _BlockLabels(blocks, base.C, rotation, n_features, len(part))

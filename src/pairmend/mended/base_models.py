@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from pairmend._logistic_solver import fit_logistic
+from pairmend._logistic_solver import LogisticRows
 from pairmend._utils.arrays import (
     Namespace,
     foreign_namespace,
@@ -319,13 +319,9 @@ def fit_calibration(
     if len(Y) > most:
         rows = np.sort(rng.permutation(len(Y))[:most])
         proba, Y, weights = proba[rows], Y[rows], weights[rows]
-    optimum = fit_logistic(
-        log_odds(proba).reshape(-1, 1),
-        Y.reshape(-1, 1),
-        np.repeat(relative_weights(weights), Y.shape[1]),
-        C=1.0,
-        overwrite=True,
-    )
+    masses = np.repeat(relative_weights(weights), Y.shape[1])
+    given = log_odds(proba).reshape(-1, 1), Y.reshape(-1, 1), masses
+    optimum = LogisticRows(*given, overwrite=True).fit(C=1.0)
     slope = float(optimum.coef[0, 0])
     return Calibration(slope, float(optimum.intercept[0])) if slope > 0 else None
 
