@@ -41,7 +41,7 @@ from pairmend._utils.sklearn_private import (
 from pairmend._utils.training import all_equal, check_sample_weight
 from pairmend._utils.typing import FloatArray, Matrix, MatrixLike, TargetLike
 from pairmend.frames import FrameEncoder
-from pairmend.kernels.neighbourhood import adaptive_weights, gaussian_weights
+from pairmend.kernels.local_sums import adaptive_weights, gaussian_weights
 
 
 class _DistanceNeighbourhood(BaseEstimator, ABC):

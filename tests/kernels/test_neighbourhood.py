@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 import references
-from pairmend.kernels.neighbourhood import adaptive_weights, gaussian_weights
+from pairmend.kernels.local_sums import adaptive_weights, gaussian_weights
 
 
 @pytest.fixture

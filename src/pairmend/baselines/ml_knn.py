@@ -15,7 +15,7 @@ from pairmend._utils.computing import lazy, row_chunks
 from pairmend._utils.sklearn_private import Interval, count_rows, fit_context
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.frames.columns import require_numbers
-from pairmend.kernels.neighbourhood import squared_norms
+from pairmend.kernels.local_sums import squared_norms
 
 ROUNDING = 64 * np.finfo(np.float64).eps
 """Rounding error of a squared distance, relative to the largest squared norm."""

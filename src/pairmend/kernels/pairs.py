@@ -27,6 +27,7 @@ from pairmend._utils.arrays import Convert, Namespace
 from pairmend._utils.computing import in_threads, thread_count
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.rrc import DIGITS, unfold
+from pairmend.kernels.rrc import share as share
 
 
 def label_pairs(n_labels: int) -> IntArray:
@@ -163,17 +164,6 @@ class ValidationDecisions:
         if balance is not None:
             sums *= np.stack(balance)[:, np.newaxis, :, np.newaxis]
         return sums.transpose(3, 2, 0, 1)
-
-
-def share(
-    part: FloatArray, whole: FloatArray, undefined: float | FloatArray, xp: Any = np
-) -> FloatArray:
-    """Divide; where the divisor is 0 the share is `undefined`."""
-    defined = whole > 0
-    if xp is np and defined.all():
-        return part / whole
-    quotient: FloatArray = xp.where(defined, part / xp.where(defined, whole, 1.0), undefined)
-    return quotient
 
 
 def p_true_given_decision(confusion: FloatArray, xp: Any = np) -> tuple[FloatArray, FloatArray]:

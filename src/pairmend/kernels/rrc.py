@@ -275,3 +275,14 @@ def _log_cdf(a: FloatArray, b: FloatArray, log_x: FloatArray, log_rest: FloatArr
     log_cdf = np.log(cdf)
     log_cdf[at, point] = a * log_x + b * log_rest - np.log(a) - betaln(a, b) + np.log(total)
     return log_cdf
+
+
+def share(
+    part: FloatArray, whole: FloatArray, undefined: float | FloatArray, xp: Any = np
+) -> FloatArray:
+    """Divide; where the divisor is 0 the share is `undefined`."""
+    defined = whole > 0
+    if xp is np and defined.all():
+        return part / whole
+    quotient: FloatArray = xp.where(defined, part / xp.where(defined, whole, 1.0), undefined)
+    return quotient

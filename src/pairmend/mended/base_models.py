@@ -36,7 +36,7 @@ from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.training import relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from pairmend.base_classifiers import DenseScaler, LabelsClassifier
-from pairmend.kernels.neighbourhood import exponential, offsets_to, squared_norms
+from pairmend.kernels.local_sums import exponential, offsets_to, squared_norms
 from pairmend.mended.rows import draw_rows, median_squared_distance
 
 MAX_SAMPLES = 2500

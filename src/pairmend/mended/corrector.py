@@ -11,8 +11,13 @@ from pairmend._utils.arrays import take_rows
 from pairmend._utils.computing import in_blocks, lazy, row_chunks
 from pairmend._utils.training import SLACK
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend.kernels.local_sums import LandmarkSums, corrected_by, global_confusion
-from pairmend.kernels.neighbourhood import exponential, squared_norms
+from pairmend.kernels.local_sums import (
+    LandmarkSums,
+    corrected_by,
+    exponential,
+    global_confusion,
+    squared_norms,
+)
 from pairmend.kernels.pairs import p_true_given_decision
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.base_models import stack

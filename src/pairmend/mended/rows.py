@@ -24,7 +24,7 @@ from pairmend._utils.typing import FloatArray, IntArray, Matrix, MatrixLike
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.frames import ColumnWarning, FrameEncoder
 from pairmend.frames.encoder import takes_encoded_frames
-from pairmend.kernels.neighbourhood import offsets_to, squared_norms
+from pairmend.kernels.local_sums import offsets_to, squared_norms
 from pairmend.neighbourhoods import GaussianNeighbourhood
 
 SCALINGS = ("range", "standard", "unit", "log_odds")
