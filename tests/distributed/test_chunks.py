@@ -14,6 +14,7 @@ from pairmend import (
     RandomSubspaceNB,
     distributed,
 )
+from pairmend.baselines import BinaryRelevance
 from public_classifiers import CLASSIFIERS, data_for, made
 
 TOLERANCE = 1e-9
@@ -23,6 +24,8 @@ SMALL = {"cv": 3, "max_landmarks": 20, "random_state": 0}
 BY_BLOCKS = {
     "voting": PairwiseClassifier(random_state=0),
     "corrected": CorrectedPairwiseClassifier(validation=3, random_state=0),
+    "relevance": BinaryRelevance(random_state=0),
+    "relevance of sgd": BinaryRelevance(SGD, random_state=0),
     "mended sgd": MendedClassifier(SGD, **SMALL),
     "mended naive Bayes": MendedClassifier(RandomSubspaceNB(3), **SMALL),
 }
