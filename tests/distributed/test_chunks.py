@@ -18,7 +18,7 @@ from pairmend.baselines import BinaryRelevance
 from public_classifiers import CLASSIFIERS, data_for, made
 
 TOLERANCE = 1e-9
-CHUNKS = [(60,), (1,) * 60, (3, 0, 40, 1, 16)]
+CHUNKS = [(60,), (1,) * 60, (20, 20, 20), (3, 0, 40, 1, 16)]
 SGD = SGDClassifier(loss="log_loss")
 SMALL = {"cv": 3, "max_landmarks": 20, "random_state": 0}
 BY_BLOCKS = {
@@ -84,4 +84,4 @@ def test_every_classifier_equals_its_local_fit(name, weighted):
             distributed.fit(clone(clf), *blocks, **params)
         return
     ours = distributed.fit(clone(clf), *blocks, **params)
-    assert_same(ours, expected, X, atol=1e-6)
+    assert_same(ours, expected, X, atol=1e-6 if name == "MendedClassifier" else TOLERANCE)

@@ -27,13 +27,14 @@ class Column:
 
     Values are floats, NaN where missing: numbers (durations in seconds), 0 or 1, or days since 1970
     (UTC). Strings are an array of objects, None where missing; a string without visible characters
-    is missing. `is_category` if the dtype says so.
+    is missing. `is_category` if the dtype says so, and `categories` are those that it lists.
     """
 
     name: Any
     holds: str
     values: NDArray[Any]
     is_category: bool = False
+    categories: tuple[str, ...] = ()
 
     @property
     def missing(self) -> BoolArray:
@@ -87,7 +88,8 @@ def read_column(X: Any, position: int) -> Column:
         return _read_objects(X.column_names[position], X.column(position).to_pylist())
     series = X.to_series(position)
     column, dtype = _read_array(series.name, series.to_numpy()), str(series.dtype.base_type())
-    return replace(column, is_category=dtype in ("Categorical", "Enum"))
+    listed = tuple(series.dtype.categories) if dtype == "Enum" else ()
+    return replace(column, is_category=dtype in ("Categorical", "Enum"), categories=listed)
 
 
 def column_kinds(X: Any) -> tuple[str, ...] | None:
@@ -131,9 +133,9 @@ def category_key(value: Any) -> str:
 def _read_pandas(name: Any, series: Any) -> Column:
     dtype: Any = series.dtype
     if hasattr(dtype, "categories"):
-        listed = [*map(category_key, dtype.categories), None]  # the code -1 is a missing value
-        keys = np.array(listed, dtype=object)[series.cat.codes]
-        return replace(_read_array(name, keys), is_category=True)
+        listed = tuple(map(category_key, dtype.categories))
+        keys = np.array([*listed, None], dtype=object)[series.cat.codes]  # -1 is a missing value
+        return replace(_read_array(name, keys), is_category=True, categories=listed)
     kind = getattr(dtype, "kind", "O")
     if kind in "iuf":
         return _read_array(name, series.to_numpy(dtype=float, na_value=np.nan))

@@ -133,11 +133,11 @@ class CategoryReader:
     def fit(cls, column: Column) -> "CategoryReader":
         """Find the categories of a column, the most frequent ones if there are too many."""
         keys, counts = np.unique([k for k in column.keys if k is not None], return_counts=True)
-        if len(keys) > MAX_CATEGORIES:
+        if max(len(keys), len(column.categories)) > MAX_CATEGORIES:
             repeated = np.flatnonzero(counts > 1)
             order = repeated[np.argsort(-counts[repeated], kind="stable")][:MAX_CATEGORIES]
-            keys = np.sort(keys[order])
-        return cls(tuple(keys.tolist()))
+            return cls(tuple(sorted(keys[order].tolist())))
+        return cls(tuple(sorted(column.categories or keys.tolist())))
 
     @property
     def layout(self) -> list[tuple[int, float]]:
