@@ -64,6 +64,12 @@ class LabelRows:
         """Return the slice of a label's entries."""
         return slice(int(self.indptr[label]), int(self.indptr[label + 1]))
 
+    def weights(self, Y: BoolArray, row_weights: FloatArray) -> FloatArray:
+        """Return the total weight of the rows of each label without each other label, (L, L)."""
+        own = np.zeros(Y.shape)
+        own[self.rows, self.label] = row_weights[self.rows]
+        return own.T @ ~Y
+
     def among(self, rows: IntArray, n_rows: int) -> tuple["LabelRows", BoolArray]:
         """Keep the entries of some rows (ascending), renumbered; also return which were kept."""
         place = np.full(n_rows, -1)
@@ -105,12 +111,6 @@ class ValidationDecisions:
 
     def __sklearn_array_api_convert__(self, convert: Convert) -> "ValidationDecisions":
         return replace(self, p_decide=convert(self.p_decide))
-
-    def sizes(self, row_weights: FloatArray) -> FloatArray:
-        """Return the total weight of the rows of each label without each other label, (L, L)."""
-        own = np.zeros(self.Y.shape)
-        own[self.label_rows.rows, self.label_rows.label] = row_weights[self.label_rows.rows]
-        return own.T @ ~self.Y
 
     def confusion(
         self,

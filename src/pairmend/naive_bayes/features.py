@@ -65,18 +65,17 @@ class DistinctValues:
     def of(cls, X: Matrix) -> "DistinctValues":
         """Find the distinct values in rows."""
         X = densify(X)
-        if sparse.issparse(X):
-            return cls._of_sparse(X)
-        columns = np.array(X.T, dtype=np.float64, order="C")
-        columns.sort(axis=1)  # NaN last
-        present = ~np.isnan(columns)
-        new = present.copy()
-        new[:, 1:] &= columns[:, 1:] != columns[:, :-1]
-        n_present = np.count_nonzero(present, axis=1)
-        low, high = columns[:, 0], columns[np.arange(len(columns)), n_present - 1]
-        low, high = (np.where(n_present > 0, limit, 0) for limit in (low, high))
-        count = np.count_nonzero(new, axis=1)
-        return cls(count, low, high, lambda features: columns[features][new[features]])
+        if not sparse.issparse(X):
+            columns = np.array(X.T, dtype=np.float64, order="C")
+            columns.sort(axis=1)  # NaN last
+            new = ~np.isnan(columns)
+            new[:, 1:] &= columns[:, 1:] != columns[:, :-1]
+            return cls._of_lists(np.count_nonzero(new, axis=1), columns[new])
+        cells = X.tocoo()
+        n_rows, n_features = cells.shape
+        with_zero = np.flatnonzero(np.bincount(cells.col, minlength=n_features) < n_rows)
+        feature = np.concatenate([cells.col, with_zero])
+        return cls._of_cells(feature, np.append(cells.data, np.zeros(len(with_zero))), n_features)
 
     @classmethod
     def union(cls, parts: Iterable[tuple[IntArray, FloatArray]]) -> "DistinctValues":
@@ -87,29 +86,20 @@ class DistinctValues:
         return cls._of_cells(feature, np.concatenate(values), n_features)
 
     @classmethod
-    def _of_sparse(cls, X: Any) -> "DistinctValues":
-        cells = X.tocoo()
-        n_rows, n_features = cells.shape
-        feature, value = cells.col, cells.data
-        with_zero = np.flatnonzero(np.bincount(feature, minlength=n_features) < n_rows)
-        feature = np.concatenate([feature, with_zero])
-        value = np.concatenate([value, np.zeros(len(with_zero))])
-        present = ~np.isnan(value)
-        return cls._of_cells(feature[present], value[present], n_features)
-
-    @classmethod
     def _of_cells(cls, feature: IntArray, value: FloatArray, n_features: int) -> "DistinctValues":
         order = np.lexsort((value, feature))
         feature, value = feature[order], value[order]
-        new = np.ones(len(feature), dtype=bool)
-        new[1:] = (feature[1:] != feature[:-1]) | (value[1:] != value[:-1])
-        feature, value = feature[new], value[new]
-        count = np.bincount(feature, minlength=n_features)
-        end = np.cumsum(count)
-        present = count > 0
-        low, high = np.zeros(n_features), np.zeros(n_features)
+        new = ~np.isnan(value)
+        new[1:] &= (feature[1:] != feature[:-1]) | (value[1:] != value[:-1])
+        return cls._of_lists(np.bincount(feature[new], minlength=n_features), value[new])
+
+    @classmethod
+    def _of_lists(cls, count: IntArray, value: FloatArray) -> "DistinctValues":
+        """Return the distinct values, given feature after feature, ascending."""
+        end, present = np.cumsum(count), count > 0
+        low, high = np.zeros((2, len(count)))
         low[present], high[present] = value[(end - count)[present]], value[end[present] - 1]
-        return cls(count, low, high, lambda features: value[features[feature]])
+        return cls(count, low, high, lambda features: value[np.repeat(features, count)])
 
 
 @dataclass(frozen=True)
@@ -181,28 +171,9 @@ class Design:
         return np.concatenate([self.numeric, self.numeric, of_value[self.value_column >= 0]])
 
     @lazy
-    def value_table(self) -> IntArray:
-        """Columns of each subspace in a row of values that ends with a constant 1.
-
-        They end with the constant, which is also the padding to the same length.
-        """
-        chosen = self.subspace_masks[self.column_feature] > 0
-        count = np.count_nonzero(chosen, axis=0)
-        table = np.full((chosen.shape[1], int(np.max(count, initial=0)) + 1), len(chosen))
-        table[np.arange(table.shape[1]) < count[:, np.newaxis]] = np.nonzero(chosen.T)[1]
-        return table
-
-    @lazy
-    def weight_table(self) -> IntArray:
-        """Positions of the weights of these columns.
-
-        After the weights of all columns follow the constants of the subspaces, and a zero for
-        padding.
-        """
-        n_columns, table = len(self.column_feature), self.value_table
-        weights = np.where(table < n_columns, table, n_columns + len(table))
-        weights[:, -1] = n_columns + np.arange(len(table))
-        return weights
+    def subspace_tables(self) -> tuple[IntArray, IntArray]:
+        """Columns of each subspace in a row of values, and the positions of their weights."""
+        return subspace_tables(self.subspace_masks[self.column_feature])
 
     @lazy
     def subspace_masks(self) -> FloatArray:
@@ -299,6 +270,22 @@ class Design:
             absent_feature.append(never[left])
         absent = _indicator(np.concatenate(absent_row), np.concatenate(absent_feature), X.shape)
         return DesignMatrix((matrix,), absent)
+
+
+def subspace_tables(is_used: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the columns of each subspace, and the positions of their weights.
+
+    `is_used` (n_columns, n_subspaces) is above 0 for the columns of a subspace. In a row of values
+    a constant 1 follows them; it ends the columns of each subspace, and pads them to one length.
+    After the weights of columns follow the constants of the subspaces, and a zero for padding.
+    """
+    n_columns, n_subspaces = is_used.shape
+    count = np.count_nonzero(is_used, axis=0)
+    columns = np.full((n_subspaces, int(np.max(count, initial=0)) + 1), n_columns)
+    columns[np.arange(columns.shape[1]) < count[:, np.newaxis]] = np.nonzero(is_used.T)[1]
+    weights = np.where(columns < n_columns, columns, n_columns + n_subspaces)
+    weights[:, -1] = n_columns + np.arange(n_subspaces)
+    return columns, weights
 
 
 def _csr(values: FloatArray, row: IntArray, column: IntArray, shape: tuple[int, int]) -> Any:

@@ -7,8 +7,6 @@ matrix with a row for each row and subspace, and scores are one product with it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
-from threading import local
 from typing import Any
 
 import numpy as np
@@ -159,7 +157,7 @@ class Scorer:
     @lazy
     def by_subspace(self) -> FloatArray:
         """Weights in each subspace, (n_subspaces, c, width + 1)."""
-        return np.take(self.columns, self.design.weight_table, axis=0).transpose(0, 2, 1)
+        return np.take(self.columns, self.design.subspace_tables[1], axis=0).transpose(0, 2, 1)
 
     @lazy
     def with_absent(self) -> FloatArray:
@@ -200,32 +198,20 @@ class ScoredRows:
 
     def tiles(self, n_classes: int, n_rows: int) -> Iterator[slice]:
         """Cut rows so that the scores of a tile stay in the processor's cache."""
-        table = self.design.weight_table
+        table = self.design.subspace_tables[0]
         per_row = n_classes * len(table)
         if isinstance(self.stack, np.ndarray):
             per_row = max(per_row, table.size)
         return batches(n_rows, max(MIN_ROWS, TILE // per_row))
 
     def scores(self, scorer: Scorer, rows: IntArray | slice) -> FloatArray:
-        """Return the scores of some rows, (n_subspaces, c, n), in any memory layout.
-
-        They are in memory that the thread's next call uses again.
-        """
+        """Return the scores of some rows, (n_subspaces, c, n), in any memory layout."""
         if not isinstance(self.stack, np.ndarray):
             is_complete = self.stack.shape[1] == len(scorer.columns)
             weights = scorer.columns if is_complete else scorer.with_absent
             return self._wide(self._tall_at(self.stack, rows) @ weights)
-        chosen = self.stack
-        if not isinstance(rows, slice):
-            chosen = _memory("rows", len(chosen), len(rows))
-            np.take(self.stack, rows, axis=1, out=chosen, mode="clip")
-        elif rows != slice(0, self.n_rows):
-            chosen = chosen[:, rows]
-        table, weights = self.design.value_table, scorer.by_subspace
-        columns = _memory("columns", *table.shape, chosen.shape[1])
-        np.take(chosen, table, axis=0, out=columns, mode="clip")
-        scores = _memory("scores", *weights.shape[:2], chosen.shape[1])
-        np.matmul(weights, columns, out=scores)
+        chosen = self.stack[:, rows] if isinstance(rows, slice) else self.stack.take(rows, axis=1)
+        scores = scorer.by_subspace @ np.take(chosen, self.design.subspace_tables[0], axis=0)
         if self.absent is not None:
             scores -= self._wide(self._tall_at(self.absent, rows) @ scorer.base)
         return scores
@@ -240,23 +226,6 @@ class ScoredRows:
         """Reshape a product with a tall matrix to the shape of scores."""
         n_subspaces = len(self.design.feature_statistics.subspaces)
         return products.reshape(-1, n_subspaces, products.shape[1]).transpose(1, 2, 0)
-
-
-_MEMORY = local()
-
-
-def _memory(name: str, *shape: int) -> FloatArray:
-    """Return an array whose memory the thread's next call with the name uses again.
-
-    New memory is zeroed by the system page by page, which may take longer than to fill it.
-    """
-    size = prod(shape)
-    if size > 2 * TILE:
-        return np.empty(shape)
-    if len(getattr(_MEMORY, name, ())) < size:
-        setattr(_MEMORY, name, np.empty(2 * TILE))
-    memory: FloatArray = getattr(_MEMORY, name)
-    return memory[:size].reshape(shape)
 
 
 def _tall(matrix: Any, features: IntArray, design: Design) -> Any:
@@ -283,7 +252,7 @@ class LabelScores:
         """Exponentiate once for each label instead of once for each pair, if none vanishes."""
         relative = scores - scores.max(axis=1, keepdims=True)
         if relative.min(initial=0) < LOWEST:
-            return cls(scores.copy(), False, rows)
+            return cls(scores, False, rows)
         return cls(np.exp(relative, order="C"), True, rows)
 
     def supports_of_pairs(self, first: IntArray, second: IntArray) -> FloatArray:

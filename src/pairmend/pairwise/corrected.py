@@ -312,5 +312,5 @@ class CorrectedPairwiseClassifier(ExplainedPairs, IncrementalVoting):
             sizes, without = (row_weights @ rows for rows in (Y, ~Y))
             is_real = second < len(self.classes_)
             return balance_weights(sizes[first], np.where(is_real, sizes[second], without[first]))
-        alone = self._decisions.sizes(row_weights)
+        alone = self._decisions.label_rows.weights(self._decisions.Y, row_weights)
         return balance_weights(alone[first, second], alone[second, first])

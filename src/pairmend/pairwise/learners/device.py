@@ -6,7 +6,6 @@ are products of matrices. The rows of several labels are multiplied in one batch
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +14,11 @@ from pairmend._utils.arrays import Array, Convert, Namespace
 from pairmend._utils.classifiers import seed_estimator
 from pairmend._utils.computing import batches, lazy
 from pairmend._utils.progress import report
-from pairmend._utils.training import unit_weight, without_negligible
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.pairs import LabelRows, ValidationDecisions, pairs_between
 from pairmend.kernels.rrc import decide, fold
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.naive_bayes.features import MAX_DISTANCE, Design, DistinctValues
+from pairmend.naive_bayes.features import MAX_DISTANCE, Design, subspace_tables
 from pairmend.naive_bayes.likelihood import SMALLEST
 from pairmend.pairwise.learners import PairLearner
 
@@ -34,24 +32,6 @@ FREE_PADDING = 1024
 """...or this number of rows, which is too small to matter."""
 ARRAYS = 8
 """Number of arrays of the size of all sums of a block of pairs in memory at once."""
-
-
-def distinct_values(X: Array, space: Namespace) -> DistinctValues:
-    """Find the distinct values of the features of rows without missing values."""
-    xp = space.xp
-    ordered = xp.sort(X, axis=0)
-    is_new = ordered[1:, :] != ordered[:-1, :]
-    count = 1 + space.numpy(xp.sum(xp.astype(is_new, xp.int64), axis=0))
-    low, high = (space.numpy(ordered[row, :]).astype(np.float64) for row in (0, -1))
-
-    def listed(features: BoolArray) -> FloatArray:
-        chosen = xp.take(ordered, space.asarray(np.flatnonzero(features)), axis=1)
-        values = space.numpy(chosen).astype(np.float64).T
-        new = np.ones(values.shape, dtype=bool)
-        new[:, 1:] = values[:, 1:] != values[:, :-1]
-        return values[new]
-
-    return DistinctValues(count, low, high, listed)
 
 
 class DeviceDecisions(ValidationDecisions):
@@ -134,31 +114,24 @@ class DevicePairLearner(PairLearner):
 
     def fit(self, rows: Any, pairs: IntArray, owner: Any = None) -> "DevicePairLearner":
         """Store the training rows as columns."""
-        X, Y, fit_params = rows.X, rows.Y, rows.fit_params
-        space, has_virtual = Namespace.of(X), Y.shape[1] in pairs
-        xp = space.xp
+        X, space, has_virtual = rows.X, Namespace.of(rows.X), rows.Y.shape[1] in pairs
         estimator = seed_estimator(self.estimator, self.seed)
-        given, weights = fit_params.get("feature_statistics"), fit_params.get("sample_weight")
-        weights = np.ones(len(Y)) if weights is None else np.asarray(weights, dtype=np.float64)
-        unit = unit_weight(weights) if given is None or given.unit is None else given.unit
-        weights = without_negligible(weights, unit) / unit
-        if not (present := weights > 0).all():
-            X = xp.take(X, space.asarray(np.flatnonzero(present)), axis=0)
-            Y, weights = Y[present], weights[present]
-        statistics = given or estimator.statistics_of_values(distinct_values(X, space), None, None)
-        numeric = space.asarray(np.flatnonzero(~statistics.categorical))
-        centre = xp.mean(xp.astype(xp.take(X, numeric, axis=1), space.float64), axis=0)
-        self.design = Design(replace(statistics, unit=unit), space.numpy(centre))
-        self.dtype = "float32" if X.dtype == xp.float32 else "float64"
+        given, weights = map(rows.fit_params.get, ("feature_statistics", "sample_weight"))
+        # Statistics of the features are computed with numpy.
+        read = estimator.read_training_rows(space.numpy(X), weights, given)
+        numbers, present, weights, statistics = read
+        Y = rows.Y[present]
+        weights = np.ones(len(Y)) if weights is None else weights
+        self.design = Design.from_rows(statistics, numbers)
+        self.dtype = "float32" if X.dtype == space.xp.float32 else "float64"
         # The tables of columns need the library and the device of values.
         self.values = X
+        X = space.xp.take(X, space.asarray(np.flatnonzero(present)), axis=0)
         self.values = self._columns(X, space.float64) * space.asarray(weights)[:, None]
         self.label_rows = LabelRows.of(Y, has_virtual=has_virtual)
         self.Y = np.column_stack([Y, np.zeros(len(Y), dtype=bool)]) if has_virtual else Y
-
-        own = np.zeros(self.Y.shape)
-        own[self.label_rows.rows, self.label_rows.label] = 1
-        count, mass = (part.T @ (1.0 - self.Y) for part in (own, own * weights[:, np.newaxis]))
+        count = self.label_rows.weights(self.Y, np.ones_like(weights))
+        mass = self.label_rows.weights(self.Y, weights)
         is_empty = (count <= 0) | (count.T <= 0)
         self.constant = np.where(is_empty, (mass + 1) / (mass + mass.T + 2), np.nan)
         report(owner, f"{len(pairs)} pairs trained in closed form")
@@ -185,21 +158,15 @@ class DevicePairLearner(PairLearner):
     def _tables(self) -> dict[str, Array]:
         """Arrays that are needed for each block of pairs.
 
-        Those of subspaces, padded to the same length, end with the constant 1: "columns" are its
-        columns, "weights" the positions of their weights in the result of `_weights`.
+        "columns" and "weights" are those of :func:`subspace_tables`; weights are the result of
+        `_weights`.
         """
         design, space = self.design, self.namespace
         statistics, numeric = design.feature_statistics, design.numeric
         masks = design.subspace_masks
         n_values = np.diff(statistics.offsets)
         feature = np.repeat(np.arange(len(n_values)), n_values)
-        chosen = masks[np.concatenate([numeric, numeric, feature])] > 0
-        count, n_columns = np.count_nonzero(chosen, axis=0), len(chosen)
-        columns = np.full((len(count), int(count.max(initial=0)) + 1), n_columns)
-        is_used = np.arange(columns.shape[1]) < count[:, np.newaxis]
-        columns[is_used] = np.nonzero(chosen.T)[1]
-        weights = np.where(is_used, columns, n_columns + len(count))
-        weights[:, -1] = n_columns + np.arange(len(count))
+        columns, weights = subspace_tables(masks[np.concatenate([numeric, numeric, feature])])
         tables = {
             "numeric": numeric,
             "centre": design.centre,

@@ -195,7 +195,7 @@ class SubspaceNBPairLearner(PairLearner):
     @property
     def sizes(self) -> tuple[int, int]:
         """Number of floats that a row, and a pair, need in prediction, without supports."""
-        n_subspaces, width = self._design.value_table.shape
+        n_subspaces, width = self._design.subspace_tables[0].shape
         columns, n_labels = len(self._design.column_feature), len(self._separable)
         return columns + n_subspaces * (width + n_labels), 0
 
@@ -234,7 +234,7 @@ class SubspaceNBPairLearner(PairLearner):
             else:
                 supports[:, tile] = folded_mean_logistic(rows.scores(scorer, chosen[tile]))
 
-        work = 0.1 * supports.size * self._design.value_table.size
+        work = 0.1 * supports.size * self._design.subspace_tables[0].size
         n_threads = thread_count(self.n_jobs, nanoseconds=work)
         in_threads(fill, rows.tiles(len(first), n_rows), n_threads)
         return supports
@@ -249,7 +249,7 @@ class SubspaceNBPairLearner(PairLearner):
             tile = tiles[number]
             scores[number] = LabelScores.of(rows.scores(self._labels, tile), tile)
 
-        work = 0.1 * rows.n_rows * n_labels * self._design.value_table.size
+        work = 0.1 * rows.n_rows * n_labels * self._design.subspace_tables[0].size
         in_threads(fill, range(len(tiles)), thread_count(self.n_jobs, nanoseconds=work))
         return scores
 
