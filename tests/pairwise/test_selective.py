@@ -34,7 +34,7 @@ def played(outcomes, n_labels, *, classes=False):
         kind.fit(X, Y.argmax(axis=1) if classes else Y)
         for kind in (CalibratedLabelRanking(voting="votes"), QWeightedVoting())
     )
-    full.learner_ = counted.learner_ = Oracle()
+    full.learner_ = counted.learner_ = Oracle(None, n_jobs=None, seed=0)
     counted = counted.predict_counted(outcomes)
     np.testing.assert_array_equal(counted.labels, full.predict(outcomes))
     return counted

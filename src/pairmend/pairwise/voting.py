@@ -313,11 +313,11 @@ class PairwiseVoting(LearnerClassifier):
 
     def _new_learner(self, data: TrainingInput) -> PairLearner:
         """Return the learner for the base classifier and the kind of rows."""
-        if type(data.base) is not RandomSubspaceNB:  # a subclass may behave differently
-            return GenericPairLearner(data.base, n_jobs=self.n_jobs, seed=data.seed)
-        if foreign_namespace(data.X) is not None:
-            return DevicePairLearner(data.base, seed=data.seed)
-        return SubspaceNBPairLearner(data.base, n_jobs=self.n_jobs, seed=data.seed)
+        kind: type[PairLearner] = GenericPairLearner
+        if type(data.base) is RandomSubspaceNB:  # a subclass may behave differently
+            on_device = foreign_namespace(data.X) is not None
+            kind = DevicePairLearner if on_device else SubspaceNBPairLearner
+        return kind(data.base, n_jobs=self.n_jobs, seed=data.seed)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         n_labels, parts = self._n_voting_labels, []

@@ -9,10 +9,19 @@ from pairmend.kernels.pairs import LabelRows, ValidationDecisions
 
 
 class PairLearner(ABC):
-    """Trains a binary classifier for each pair of labels and predicts their supports."""
+    """Trains a binary classifier for each pair of labels and predicts their supports.
+
+    `n_jobs` is the number of processes for training and of threads for prediction. `seed` is the
+    ``random_state`` of the base classifier where that is None.
+    """
 
     decisions: ClassVar[type[ValidationDecisions]] = ValidationDecisions
     """Class of the decisions on a validation set."""
+
+    def __init__(self, estimator: Any, *, n_jobs: int | None, seed: int):
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+        self.seed = seed
 
     @property
     def sizes(self) -> tuple[int, int]:

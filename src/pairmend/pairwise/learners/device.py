@@ -17,7 +17,6 @@ from pairmend._utils.progress import report
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.pairs import LabelRows, ValidationDecisions, pairs_between
 from pairmend.kernels.rrc import decide, fold
-from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.naive_bayes.features import MAX_DISTANCE, Design, subspace_tables
 from pairmend.naive_bayes.likelihood import SMALLEST
 from pairmend.pairwise.learners import PairLearner
@@ -107,10 +106,6 @@ class DevicePairLearner(PairLearner):
     """
 
     decisions = DeviceDecisions
-
-    def __init__(self, estimator: RandomSubspaceNB, *, seed: int):
-        self.estimator = estimator
-        self.seed = seed
 
     def fit(self, rows: Any, pairs: IntArray, owner: Any = None) -> "DevicePairLearner":
         """Store the training rows as columns."""

@@ -140,17 +140,7 @@ def _predict(model: Any, X: MatrixLike, n_classes: int = 2) -> FloatArray:
 
 
 class GenericPairLearner(PairLearner):
-    """Trains one clone of a classifier for each pair.
-
-    `n_jobs` is the number of processes for training and of threads for prediction. `seed` is the
-    ``random_state`` of the base classifiers where that is None. The fitted classifiers are
-    ``models_``, in the order of the pairs.
-    """
-
-    def __init__(self, estimator: Any, *, n_jobs: int | None, seed: int):
-        self.estimator = estimator
-        self.n_jobs = n_jobs
-        self.seed = seed
+    """Trains one clone of a classifier for each pair: ``models_``, in the order of the pairs."""
 
     def fit(self, rows: Any, pairs: IntArray, owner: Any = None) -> "GenericPairLearner":
         """Train all pairs, each on the rows that have exactly one of its labels."""

@@ -13,7 +13,7 @@ from pairmend._utils.progress import report
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.kernels.rrc import decide, fold
-from pairmend.naive_bayes.estimator import RandomSubspaceNB, positive_rows, read_numbers
+from pairmend.naive_bayes.estimator import positive_rows, read_numbers
 from pairmend.naive_bayes.features import Design
 from pairmend.naive_bayes.likelihood import (
     LabelScores,
@@ -39,15 +39,9 @@ class SubspaceNBPairLearner(PairLearner):
 
     Its supports equal those of one clone for each pair. Training sums the rows of each label and of
     each two labels that share rows. A pair whose labels share none needs no model of its own: its
-    log-odds are the difference of its labels' log-likelihoods. `n_jobs` is the number of threads
-    for prediction, None means as many as matrix products use; `seed` is the ``random_state`` of the
-    base classifier where that is None.
+    log-odds are the difference of its labels' log-likelihoods. If `n_jobs` is None, there are as
+    many threads as matrix products use.
     """
-
-    def __init__(self, estimator: RandomSubspaceNB, *, n_jobs: int | None, seed: int):
-        self.estimator = estimator
-        self.n_jobs = n_jobs
-        self.seed = seed
 
     def fit(self, rows: Any, pairs: IntArray, owner: Any = None) -> "SubspaceNBPairLearner":
         """Train all pairs, each on the rows that have exactly one of its labels."""
