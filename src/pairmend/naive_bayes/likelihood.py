@@ -134,35 +134,37 @@ def _count_values(
 class Scorer:
     """Terms of c classes, laid out to score rows."""
 
-    # (n_columns + n_subspaces + 1, c): weights, constants of the subspaces, zeros
-    columns: FloatArray
-    base: FloatArray  # (d, c), contribution of a feature beside the columns, unless it is absent
+    # (c, n_columns + n_subspaces + 1): weights, constants of the subspaces, zeros
+    weights: FloatArray
+    base: FloatArray  # (c, d), contribution of a feature beside the columns, unless it is absent
     design: Design
 
     @classmethod
     def of(cls, terms: Terms, prior: FloatArray, design: Design) -> "Scorer":
         """Combine terms with the log-priors of the classes."""
         constants = terms.base @ design.subspace_masks + prior[:, np.newaxis]
-        zeros = np.zeros((1, len(prior)))
-        columns = np.concatenate([terms.weights.T, constants.T, zeros])
-        return cls(columns, np.ascontiguousarray(terms.base.T), design)
+        zeros = np.zeros((len(prior), 1))
+        return cls(np.hstack([terms.weights, constants, zeros]), terms.base, design)
 
     def at(self, classes: IntArray, sign: FloatArray) -> "Scorer":
         """Return some of the classes, their scores multiplied by signs."""
-        columns, base = (np.take(part, classes, axis=1) for part in (self.columns, self.base))
-        columns *= sign
-        base *= sign
-        return Scorer(columns, base, self.design)
+        weights, base = (part[classes] * sign[:, np.newaxis] for part in (self.weights, self.base))
+        return Scorer(weights, base, self.design)
 
     @lazy
     def by_subspace(self) -> FloatArray:
         """Weights in each subspace, (n_subspaces, c, width + 1)."""
-        return np.take(self.columns, self.design.subspace_tables[1], axis=0).transpose(0, 2, 1)
+        return np.take(self.weights, self.design.subspace_tables[1], axis=1).transpose(1, 0, 2)
+
+    @lazy
+    def by_column(self) -> FloatArray:
+        """All weights, one column for each class."""
+        return np.ascontiguousarray(self.weights.T)
 
     @lazy
     def with_absent(self) -> FloatArray:
-        """All weights in one array, followed by those of absent features."""
-        return np.concatenate([self.columns, -self.base])
+        """The same, followed by the weights of absent features."""
+        return np.concatenate([self.weights.T, -self.base.T])
 
 
 @dataclass(frozen=True)
@@ -207,13 +209,13 @@ class ScoredRows:
     def scores(self, scorer: Scorer, rows: IntArray | slice) -> FloatArray:
         """Return the scores of some rows, (n_subspaces, c, n), in any memory layout."""
         if not isinstance(self.stack, np.ndarray):
-            is_complete = self.stack.shape[1] == len(scorer.columns)
-            weights = scorer.columns if is_complete else scorer.with_absent
+            is_complete = self.stack.shape[1] == scorer.weights.shape[1]
+            weights = scorer.by_column if is_complete else scorer.with_absent
             return self._wide(self._tall_at(self.stack, rows) @ weights)
         chosen = self.stack[:, rows] if isinstance(rows, slice) else self.stack.take(rows, axis=1)
         scores = scorer.by_subspace @ np.take(chosen, self.design.subspace_tables[0], axis=0)
         if self.absent is not None:
-            scores -= self._wide(self._tall_at(self.absent, rows) @ scorer.base)
+            scores -= self._wide(self._tall_at(self.absent, rows) @ scorer.base.T)
         return scores
 
     def _tall_at(self, tall: Any, rows: IntArray | slice) -> Any:
