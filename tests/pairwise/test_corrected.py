@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import entropy
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
@@ -16,6 +18,7 @@ from pairmend import (
     GlobalNeighbourhood,
     PairwiseClassifier,
 )
+from pairmend.pairwise import CorrectedBinaryRelevance
 
 BASE = LogisticRegression(C=0.5)
 
@@ -134,6 +137,14 @@ def test_uncorrected_votes_equal_the_loops(small_set, kind, score, n_labels, wei
         np.testing.assert_array_equal(clf.predict(X), np.round(expected, 9) > 0.5)
 
 
+def test_pairs_with_rows_of_one_class_have_the_smoothed_share():
+    X, Y = np.eye(4), np.array([[1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 0, 0]])
+    clf = PairwiseClassifier(BASE).fit(X, Y)
+    np.testing.assert_allclose(clf.pair_support(X[:1]), [[0.8, 0.8, 0.5]])
+    clf.fit(X, Y, sample_weight=[1.0, 0.0, 2.0, 1.0])
+    np.testing.assert_allclose(clf.pair_support(X[:1]), [[0.8, 0.8, 0.5]])
+
+
 def test_splits(small_set):
     X, Y = small_set
     clf = CorrectedPairwiseClassifier(BASE, random_state=0).fit(X, Y)
@@ -195,15 +206,10 @@ def test_distances_are_checked_before_anything_is_trained(small_set):
             CorrectedPairwiseClassifier(Never(), neighbourhood=neighbourhood).fit(X, Y)
 
 
-def bits(p):
-    p = np.asarray(p, float)[np.asarray(p) > 0]
-    return -(p * np.log2(p)).sum()
-
-
 def weight(e):
     """Weight of a pair by the information of its decisions, from its confusion matrix."""
     e = e / e.sum()
-    return 1 - (bits(e.ravel()) - bits(e.sum(axis=0)))
+    return 1 - (entropy(e.ravel(), base=2) - entropy(e.sum(axis=0), base=2))
 
 
 @pytest.mark.parametrize("voting", ["soft", "votes"])
@@ -228,3 +234,49 @@ def test_weights_of_pairs_equal_the_loops(voting, balance, small_set):
             mass[[i, j]] += w
         np.testing.assert_allclose(scores[row], score, atol=1e-9)
         np.testing.assert_array_equal(predicted[row], lead / mass > 0.5)
+
+
+def test_ranking_by_hand():
+    # Each classifier predicts its class frequencies: 2/3 for 0 against 1 (rows 0, 2 and 3), 3/4 for
+    # 0 and 1/2 for 1 against the virtual label. Means: 17/24, 10/24, and 9/24 for the latter.
+    Y = np.array([[1, 0], [1, 1], [1, 0], [0, 1]])
+    X = np.zeros((4, 1))
+    clf = CalibratedLabelRanking(DummyClassifier(strategy="prior")).fit(X, Y)
+    np.testing.assert_allclose(clf.pair_support(X[:1]), [[2 / 3, 3 / 4, 1 / 2]])
+    np.testing.assert_allclose(clf.predict_proba(X[:1]), [[2 / 3, 25 / 48]])
+    assert clf.predict(X[:1]).tolist() == [[1, 1]]
+    # Two votes, half a vote, half a vote: label 1 is level with the virtual label.
+    clf.set_params(voting="votes")
+    np.testing.assert_allclose(clf.predict_proba(X[:1]), [[0.875, 0.5]])
+    assert clf.predict(X[:1]).tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize("validation", [0.6, 3])
+def test_each_label_is_corrected_alone_against_the_virtual_one(small_set, validation):
+    X, Y = small_set
+    settings = {"validation": validation, "neighbourhood": GaussianNeighbourhood(5.0)}
+    pairs = CorrectedPairwiseClassifier(BASE, calibration_label=True, random_state=4, **settings)
+    every = clone(pairs).fit(X, Y)
+    corrected = every.pair_corrected(X)[:, every.pairs_[:, 1] == 4]
+    relevance = CorrectedBinaryRelevance(BASE, random_state=4, **settings).fit(X, Y)
+    np.testing.assert_allclose(relevance.predict_proba(X), corrected, atol=1e-9)
+    for label in range(4):
+        clf = clone(pairs).fit(X, Y[:, [label]])
+        assert clf.pairs_.tolist() == [[0, 1]]
+        np.testing.assert_allclose(clf.pair_corrected(X), corrected[:, [label]], atol=1e-12)
+        np.testing.assert_allclose(clf.predict_proba(X), corrected[:, [label]], atol=1e-12)
+    with pytest.raises(ValueError, match="one label only"):
+        CorrectedPairwiseClassifier(BASE).fit(X, Y[:, :1])
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_the_label_itself_needs_a_new_fit(small_set, before):
+    X, Y = small_set
+    clf = CorrectedPairwiseClassifier(BASE, calibration_label=before, random_state=4).fit(X, Y)
+    scores, supports = clf.predict_proba(X), clf.pair_corrected(X)
+    explained = clf.explain(X[:1])
+    clf.set_params(calibration_label=not before)
+    np.testing.assert_array_equal(clf.predict_proba(X), scores)
+    np.testing.assert_array_equal(clf.pair_corrected(X), supports)
+    assert clf.explain(X[:1]) == explained
+    assert clf.fit(X, Y).pair_corrected(X).shape != supports.shape

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from pairmend import (
@@ -84,7 +83,6 @@ def test_shares_of_similar_rows_follow_from_the_confusion_matrices(small_set, pa
     weights = np.random.RandomState(0).randint(0, 3, len(Y)) * 0.7 if weighted else None
     clf = fitted(X, Y, weights, **parameters)
     confusion, around = clf.confusion(X[:6]), clf.neighbourhood_.weights(X[:6])
-    around = around.toarray() if sparse.issparse(around) else around
     around = around * (1 if weights is None else weights[clf.validation_indices_])
     place = {row: k for k, row in enumerate(clf.validation_indices_.tolist())}
     for z, explanation in enumerate(explained(clf, X[:6], n_neighbors=len(X))):
@@ -100,17 +98,6 @@ def test_shares_of_similar_rows_follow_from_the_confusion_matrices(small_set, pa
         assert sum(each.share for each in explanation.similar) == pytest.approx(1)
         for each in explanation.similar:
             assert each.share == pytest.approx(around[z, place[each.row]] / around[z].sum())
-
-
-def test_sparse_rows_and_lists_give_the_same(small_set):
-    X, Y = small_set
-    plain = explained(fitted(X, Y), X[:3])
-    spare = explained(fitted(sparse.csr_array(X), Y), sparse.csr_array(X[:3]))
-    for one, two in zip(plain, spare, strict=True):
-        assert [each.row for each in one.similar] == [each.row for each in two.similar]
-        for a, b in zip(one.labels, two.labels, strict=True):
-            assert b.proba == pytest.approx(a.proba, abs=1e-8)
-    assert explained(fitted(X, Y), X[:3].tolist()) == plain
 
 
 def test_classes_instead_of_labels(small_set):

@@ -168,15 +168,12 @@ def test_frames_and_classes(rng):
     assert clf.classes_.tolist() == ["blue", "green", "none", "red"]
     assert clf.feature_names_in_.tolist() == ["size", "colour"]
     assert_same(clf, at_once(clf, X, y), X)
-    before = outputs(clf, X)
     for rows, target, message in (
         (X[:1], ["white"], r"\['white'\]"),
         (X[["size"]], y, "columns|feature names"),
     ):
         with pytest.raises(ValueError, match=message):
             clf.partial_fit(rows, target)
-    for old, new in zip(before, outputs(clf, X), strict=True):
-        np.testing.assert_array_equal(old, new)
 
 
 def test_unsupported_partial_fit_is_refused(rows):
@@ -209,7 +206,6 @@ def test_unsupported_partial_fit_is_refused(rows):
     clf.set_params(**params)
     for old, new in zip(before, outputs(clf, X), strict=True):
         np.testing.assert_array_equal(old, new)
-    np.testing.assert_array_equal(clf.fit(X, Y).predict(X), clone(CLF).fit(X, Y).predict(X))
 
 
 def test_a_saved_stream_goes_on(rows, tmp_path):

@@ -121,8 +121,6 @@ def test_the_same_labels_as_the_full_vote(many_labels, base):
     counted = clf.predict_counted(X)
     np.testing.assert_array_equal(counted.labels, full.predict(X))
     np.testing.assert_allclose(clf.predict_proba(X), full.predict_proba(X), atol=1e-12)
-    assert not counted.labels[:, 2].any()
-    assert counted.labels[:, 5].all()
     assert counted.n_evaluated.mean() < 36
 
 
@@ -176,10 +174,6 @@ def test_two_stages_against_a_loop(small_set, base, threshold):
     np.testing.assert_array_equal(counted.labels, np.round(scores, 9) > 0.5)
     np.testing.assert_array_equal(counted.n_evaluated, [n_evaluated for _, n_evaluated in loops])
     np.testing.assert_array_equal(counted.labels, clf.predict(X))
-    if threshold == 0 and not isinstance(base, SVC):  # the full vote
-        full = CalibratedLabelRanking(base, voting="votes", random_state=0).fit(X, Y)
-        np.testing.assert_allclose(scores, full.predict_proba(X), atol=1e-12)
-        assert (counted.n_evaluated == len(clf.pairs_)).all()
 
 
 def test_classes_without_a_vote_go_by_the_first_stage():

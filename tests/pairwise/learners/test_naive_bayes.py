@@ -1,6 +1,7 @@
 """The closed-form learner against one classifier for each pair."""
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from itertools import product
 from unittest import mock
 
 import numpy as np
@@ -40,14 +41,6 @@ LIMITS = [
 """Limits that choose between implementations of the same result."""
 
 
-@contextmanager
-def patched(limits):
-    with ExitStack() as stack:
-        for name, value in limits.items():
-            stack.enter_context(mock.patch(f"pairmend.{name}", value))
-        yield
-
-
 def assert_equal(base, X, Y, queries, Y_queries, weights=None, tolerance=1e-10):
     """Compare with the generic learner on dense rows, where it is exact."""
     dense, dense_queries = (
@@ -63,7 +56,9 @@ def assert_equal(base, X, Y, queries, Y_queries, weights=None, tolerance=1e-10):
         expected = next(reference.supports(dense_queries, [slice(0, n_labels - 1)]))
         expected_at, _ = unfold(reference.decide(dense_queries, label_rows, identity_reference))
         for limits in LIMITS:
-            with patched(limits):
+            with ExitStack() as stack:
+                for name, value in limits.items():
+                    stack.enter_context(mock.patch(f"pairmend.{name}", value))
                 learner = fitted(SubspaceNBPairLearner, base, X, Y, weights, virtual)
                 blocks = [slice(0, 1), slice(1, n_labels - 1)][: n_labels - 1]
                 found = np.hstack(list(learner.supports(queries, blocks)))
@@ -92,28 +87,22 @@ def labels(rng, n):
     return Y
 
 
-FORMS = {
-    "dense": (np.asarray, np.asarray),
-    "csr": (sparse.csr_array, sparse.csr_array),
-    "dense, csr": (np.asarray, sparse.csr_array),
-    "csr, dense": (sparse.csr_array, np.asarray),
-}
-
-
 @pytest.mark.parametrize(
     ("categorical", "missing", "weighted"),
     [([4, 5, 6, 7, 8], 0.0, False), ([4, 5, 6, 7, 8], 0.15, True), ("auto", 0.15, True)],
     ids=str,
 )
 @pytest.mark.parametrize("is_sparse", [False, True])
-@pytest.mark.parametrize("forms", FORMS)
+@pytest.mark.parametrize(
+    "forms", list(product((np.asarray, sparse.csr_array), repeat=2)), ids=lambda f: f[0].__name__
+)
 def test_equals_one_classifier_for_each_pair(rng, weighted, missing, is_sparse, forms, categorical):
     X, queries = mixed(rng, 120, missing), mixed(rng, 40, missing)
     if is_sparse:
         for rows in (X, queries):
             rows[rng.rand(*rows.shape) < 0.93] = 0
     queries[:3, 7] = 9.0  # a value that is unknown in training
-    X, queries = (form(rows) for form, rows in zip(FORMS[forms], (X, queries), strict=True))
+    X, queries = (form(rows) for form, rows in zip(forms, (X, queries), strict=True))
     weights = rng.choice([0, 0, 0.3, 1, 2.7], size=120) if weighted else None
     base = RandomSubspaceNB(6, 0.4, categorical=categorical)
     assert_equal(base, X, labels(rng, 120), queries, labels(rng, 40), weights)
