@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import overlap_references as references
-from pairmend.kernels.bradley_terry import bradley_terry, ties_of
+from pairmend.kernels.bradley_terry import bradley_terry
 
 
 @pytest.mark.parametrize("prior", [0.01, 0.1, 1.0])
@@ -44,12 +44,3 @@ def test_strengths_maximise_the_likelihood_locally(comparisons):
             assert (
                 references.bradley_terry_loss(neighbour, wins_or_ties, against_virtual, 0.1) > best
             )
-
-
-def test_ties_are_extracted_and_contradictions_scaled():
-    wins_or_ties = np.array([[[9.0, 1.0, 0.0], [1.0, 9.0, 0.2], [0.0, 0.6, 9.0]]])
-    before = wins_or_ties.copy()
-    consistent, ties = ties_of(wins_or_ties)
-    assert ties.tolist() == [1.0]  # of labels 0 and 1
-    np.testing.assert_allclose(consistent[0], [[0, 1, 0.5], [1, 0, 0.25], [0.5, 0.75, 0]])
-    np.testing.assert_array_equal(wins_or_ties, before)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from pairmend import (
@@ -81,11 +82,13 @@ def test_votes_add_up_to_the_prediction(small_set, parameters, virtual):
 def test_shares_of_similar_rows_follow_from_the_confusion_matrices(small_set, parameters, weighted):
     X, Y = small_set
     weights = np.random.RandomState(0).randint(0, 3, len(Y)) * 0.7 if weighted else None
+    X = sparse.csr_array(X) if weighted else X
     clf = fitted(X, Y, weights, **parameters)
     confusion, around = clf.confusion(X[:6]), clf.neighbourhood_.weights(X[:6])
+    around = around.toarray() if sparse.issparse(around) else around
     around = around * (1 if weights is None else weights[clf.validation_indices_])
     place = {row: k for k, row in enumerate(clf.validation_indices_.tolist())}
-    for z, explanation in enumerate(explained(clf, X[:6], n_neighbors=len(X))):
+    for z, explanation in enumerate(explained(clf, X[:6], n_neighbors=len(Y))):
         for label in explanation.labels:
             others = [other for other in range(4) if other != label.label]
             for change, other in zip(label.changes, others, strict=True):
