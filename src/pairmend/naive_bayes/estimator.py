@@ -244,21 +244,22 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         """
         if statistics is None:
             check_params(self, self.get_params(deep=False))
-            declared, encoder = self.declare(X)
-            numbers = by_density(read_numbers(self, X, encoder))
+            unit, (declared, encoder) = None, self.declare(X)
+        else:
+            unit, encoder = statistics.unit, statistics.encoder
+        numbers = by_density(read_numbers(self, X, encoder))
+        if unit is None:
             unit = 1.0 if weights is None else unit_weight(weights)
-            rows = positive_rows(numbers, weights, unit)
-            found = self.statistics_of_values(DistinctValues.of(rows[0]), declared, encoder)
-            return *rows, replace(found, unit=unit)
-        numbers = by_density(read_numbers(self, X, statistics.encoder))
+        rows = positive_rows(numbers, weights, unit)
+        if statistics is None:
+            found = DistinctValues.of(rows[0])
+            statistics = self.statistics_of_values(found, declared, encoder)
         if numbers.shape[1] != len(statistics.categorical):
             raise ValueError(
                 f"feature_statistics has {len(statistics.categorical)} features, but X has "
                 f"{numbers.shape[1]}."
             )
-        if statistics.unit is None:
-            statistics = replace(statistics, unit=1.0 if weights is None else unit_weight(weights))
-        return *positive_rows(numbers, weights, statistics.unit), statistics
+        return *rows, replace(statistics, unit=unit)
 
     @property
     def takes_encoded_frames(self) -> bool:
@@ -304,12 +305,11 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         check_magnitude(X)
         check_consistent_length(X, y)
         weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        if isinstance(X, list | tuple):
-            X = np.asarray(X)
+        X = np.asarray(X) if isinstance(X, list | tuple) else X
         if getattr(X, "ndim", 2) == 2:  # otherwise check_array raises an error
             set_feature_attributes(self, X)
-        given = X, weights, feature_statistics
-        numbers, present, in_units, statistics = self.read_training_rows(*given)
+        read = self.read_training_rows(X, weights, feature_statistics)
+        numbers, present, in_units, statistics = read
         check_magnitude(numbers)
         # A class that only occurs in rows of weight 0 is no class.
         classes, codes = np.unique(np.asarray(y)[present], return_inverse=True)
@@ -338,8 +338,7 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         [[0.5, 0.5]]
         """
         check_is_fitted(self)
-        if isinstance(X, list | tuple):
-            X = np.asarray(X)
+        X = np.asarray(X) if isinstance(X, list | tuple) else X
         if getattr(X, "ndim", 2) == 2:
             check_columns(self, X)
         numbers = by_density(read_numbers(self, X, self.feature_statistics_.encoder))
@@ -370,9 +369,7 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         >>> clf.predict([[2.0], [4.0]]).tolist()
         [0, 1]
         """
-        proba = self.predict_proba(X)
-        winners: np.ndarray[Any, Any] = self.classes_[proba.argmax(axis=1)]
-        return winners
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -69,8 +69,11 @@ class DistinctValues:
             columns = np.array(X.T, dtype=np.float64, order="C")
             columns.sort(axis=1)  # NaN last
             new = ~np.isnan(columns)
+            last = np.count_nonzero(new, axis=1) - 1
+            low, high = np.nan_to_num([columns[:, 0], columns[np.arange(len(columns)), last]])
             new[:, 1:] &= columns[:, 1:] != columns[:, :-1]
-            return cls._of_lists(np.count_nonzero(new, axis=1), columns[new])
+            count = np.count_nonzero(new, axis=1)
+            return cls(count, low, high, lambda features: columns[features][new[features]])
         cells = X.tocoo()
         n_rows, n_features = cells.shape
         with_zero = np.flatnonzero(np.bincount(cells.col, minlength=n_features) < n_rows)
@@ -91,15 +94,12 @@ class DistinctValues:
         feature, value = feature[order], value[order]
         new = ~np.isnan(value)
         new[1:] &= (feature[1:] != feature[:-1]) | (value[1:] != value[:-1])
-        return cls._of_lists(np.bincount(feature[new], minlength=n_features), value[new])
-
-    @classmethod
-    def _of_lists(cls, count: IntArray, value: FloatArray) -> "DistinctValues":
-        """Return the distinct values, given feature after feature, ascending."""
+        feature, value = feature[new], value[new]
+        count = np.bincount(feature, minlength=n_features)
         end, present = np.cumsum(count), count > 0
-        low, high = np.zeros((2, len(count)))
+        low, high = np.zeros((2, n_features))
         low[present], high[present] = value[(end - count)[present]], value[end[present] - 1]
-        return cls(count, low, high, lambda features: value[np.repeat(features, count)])
+        return cls(count, low, high, lambda features: value[features[feature]])
 
 
 @dataclass(frozen=True)
@@ -196,28 +196,23 @@ class Design:
         return 1 / self.feature_statistics.floor[self.numeric]
 
     def _scale(
-        self, values: FloatArray, numbers: IntArray | slice, u: FloatArray, square: FloatArray
-    ) -> bool:
-        """Fill in scaled values and their squares; return whether any is NaN."""
-        np.subtract(values, self.centre[numbers], out=u)
+        self, values: FloatArray, numbers: IntArray | slice
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return scaled values and their squares."""
+        u = values - self.centre[numbers]
         with np.errstate(over="ignore"):
             u *= self.unit[numbers]
-            np.multiply(u, u, out=square)
-        largest = square.max(initial=0)  # NaN if any value is
-        if not largest < MAX_DISTANCE**2:
-            np.clip(u, -MAX_DISTANCE, MAX_DISTANCE, out=u)
-            np.multiply(u, u, out=square)
-        return bool(np.isnan(largest))
+        np.clip(u, -MAX_DISTANCE, MAX_DISTANCE, out=u)
+        return u, u * u
 
     def _expand_dense(self, X: FloatArray) -> DesignMatrix:
         n_rows, n_numeric = len(X), len(self.numeric)
-        u, square = np.empty((2, n_rows, n_numeric))
         shown = np.zeros((n_rows, len(self.column_feature) - 2 * n_numeric))
         values = X if n_numeric == X.shape[1] else X[:, self.numeric]
-        absent_row, absent = np.empty((2, 0), dtype=np.intp)
-        if self._scale(values, slice(None), u, square):
-            absent_row, absent = np.nonzero(np.isnan(u))
-            u[absent_row, absent] = square[absent_row, absent] = 0
+        u, square = self._scale(values, slice(None))
+        # Much faster than `nonzero` in two dimensions.
+        absent_row, absent = np.divmod(np.flatnonzero(np.isnan(u)), max(1, n_numeric))
+        u[absent_row, absent] = square[absent_row, absent] = 0
         absent_feature = self.numeric[absent]
 
         counted = np.flatnonzero(self.feature_statistics.categorical)
@@ -242,8 +237,7 @@ class Design:
 
         kept = ~counted & ~missing
         row, column = cells.row[kept], number[cells.col[kept]]
-        u, square = np.empty((2, len(row)))
-        self._scale(cells.data[kept], column, u, square)
+        u, square = self._scale(cells.data[kept], column)
         place = feature_statistics.positions(cells.col[counted], cells.data[counted])
         value_column = np.append(self.value_column, -2)[place]
         shown = value_column >= 0
