@@ -250,14 +250,10 @@ class LabelSums:
         if self.has_virtual:
             shares &= other != len(self.number) - 1
         shared = self.shared.at(self.number[label, other][shares])
-        if shares.all():
-            left = left.minus(shared)
-        else:
-            left.put(shares, left.at(shares).minus(shared))
+        left.put(shares, left.at(shares).minus(shared))
         place = self.exclusive_number[label, other]
         is_small = place >= 0
-        if is_small.any():
-            left.put(is_small, self.exclusive.at(place[is_small]))
+        left.put(is_small, self.exclusive.at(place[is_small]))
         return left
 
     def sizes(self) -> tuple[FloatArray, IntArray]:

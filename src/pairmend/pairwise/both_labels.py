@@ -8,7 +8,7 @@ import numpy as np
 
 from pairmend._utils.arrays import is_frame, take_rows
 from pairmend._utils.classifiers import seed_estimator
-from pairmend._utils.sklearn_private import Interval, count_rows
+from pairmend._utils.sklearn_private import Interval
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.kernels.bradley_terry import bradley_terry
@@ -60,15 +60,14 @@ class BothLabelsVoting(LearnerClassifier):
         return round_scores((1 + means[:, :-1] - means[:, -1:]) / 2)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
-        n_ranked, (first, second) = len(self.classes_) + 1, self.pairs_.T
-        scores = np.empty((count_rows(X), len(self.classes_)))
+        n_ranked, (first, second), scores = len(self.classes_) + 1, self.pairs_.T, []
         for rows in self._chunks(X):
             supports = self._supports(take_rows(X, rows))
             supports_against = np.zeros((len(supports), n_ranked, n_ranked))
             supports_against[:, first, second] = supports[..., 0]
             supports_against[:, second, first] = supports[..., 1]
-            scores[rows] = self._merge(supports_against)
-        return scores
+            scores.append(self._merge(supports_against))
+        return np.concatenate(scores)
 
     def _row_size(self) -> int:
         return super()._row_size() + ROW_ARRAYS * (len(self.classes_) + 1) ** 2

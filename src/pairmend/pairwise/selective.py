@@ -1,17 +1,16 @@
 """QWeightedVoting and TwoStageVoting: calibrated label ranking that evaluates few pairs."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.utils import gen_even_slices
 from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._utils.arrays import take_rows
-from pairmend._utils.computing import batches, row_chunks
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.kernels.rrc import vote
@@ -114,18 +113,16 @@ class SelectiveVoting(PairwiseVoting):
 
     def _by_parts(self, X: MatrixLike, work: Any) -> list[np.ndarray[Any, Any]]:
         """Call `work` for parts of the rows in threads and concatenate the results."""
-        parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(work)(take_rows(X, rows)) for rows in self._parts(X)
+        n_chunks, n_threads = len(list(self._chunks(X))), effective_n_jobs(self.n_jobs)
+        parts = gen_even_slices(count_rows(X), max(n_chunks, n_threads))
+        done = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(work)(take_rows(X, rows)) for rows in parts
         )
-        return [np.concatenate(results) for results in zip(*parts, strict=True)]
+        return [np.concatenate(results) for results in zip(*done, strict=True)]
 
-    def _parts(self, X: MatrixLike) -> Iterator[slice]:
-        """Cut rows into as many parts as there are threads, or more if memory is short."""
-        n_rows, n_threads = count_rows(X), effective_n_jobs(self.n_jobs)
+    def _row_size(self) -> int:
         # Supports or comparisons of all pairs, and what the base class needs.
-        row_size = n_threads * (2 * len(self.pairs_) + self._row_size())
-        largest = next(row_chunks(n_rows, row_size)).stop
-        return batches(n_rows, min(largest, -(-n_rows // n_threads)))
+        return effective_n_jobs(self.n_jobs) * (2 * len(self.pairs_) + super()._row_size())
 
     @property
     def _virtual_pairs(self) -> IntArray:

@@ -144,6 +144,11 @@ class DevicePairLearner(PairLearner):
         return Namespace.of(self.values)
 
     @property
+    def _dtype(self) -> Any:
+        """Data type of log-odds."""
+        return getattr(self.namespace.xp, self.dtype)
+
+    @property
     def sizes(self) -> tuple[int, int]:
         """Number of floats that a row, and a pair, need in prediction, without supports."""
         of_row = int(np.prod(self._tables["columns"].shape))
@@ -235,8 +240,7 @@ class DevicePairLearner(PairLearner):
     def _rows(self, X: Array) -> Array:
         """Return rows as columns of each subspace, (n, n_subspaces, width)."""
         space = self.namespace
-        columns = self._columns(X, space.xp.float32 if self.dtype == "float32" else space.float64)
-        return space.take(columns, self._tables["columns"], axis=1)
+        return space.take(self._columns(X, self._dtype), self._tables["columns"], axis=1)
 
     def _weights(self, sums: Array) -> Array:
         """Return the weights of classes for the columns, from sums over their rows.
@@ -270,8 +274,7 @@ class DevicePairLearner(PairLearner):
         against = xp.permute_dims(self._class_sums(others, labels, space), (1, 0, 2))
         weights = self._weights(against)
         weights -= self._weights(self._class_sums(labels, others, space))
-        weights = xp.astype(weights, xp.float32 if self.dtype == "float32" else space.float64)
-        return space.take(weights, self._tables["weights"], axis=2)
+        return space.take(xp.astype(weights, self._dtype), self._tables["weights"], axis=2)
 
     def _class_sums(self, labels: slice, others: slice, space: Namespace) -> Array:
         """Sum the rows of labels without each other label, (n_labels, n_others, n_columns)."""

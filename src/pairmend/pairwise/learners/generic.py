@@ -116,8 +116,6 @@ def predict_models(
     probabilities = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_predict)(model, X, n_classes) for model in models
     )
-    if not probabilities:
-        return np.zeros((count_rows(X), 0, n_classes))
     return np.stack(probabilities, axis=1)
 
 
