@@ -146,7 +146,8 @@ class DevicePairLearner(PairLearner):
     @property
     def _dtype(self) -> Any:
         """Data type of log-odds."""
-        return getattr(self.namespace.xp, self.dtype)
+        space = self.namespace
+        return space.xp.float32 if self.dtype == "float32" else space.float64
 
     @property
     def sizes(self) -> tuple[int, int]:

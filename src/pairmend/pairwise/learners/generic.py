@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -26,11 +26,6 @@ class ConstantClassifier:
     """A classifier that predicts the same probabilities of classes for every row."""
 
     shares: tuple[float, ...]
-
-    @classmethod
-    def from_counts(cls, counts: FloatArray) -> Self:
-        """Return the classifier of Laplace-smoothed shares; they are equal without rows."""
-        return cls(tuple(((counts + 1) / (counts.sum() + len(counts))).tolist()))
 
     @property
     def classes_(self) -> IntArray:
@@ -98,7 +93,8 @@ def _train(
         weights = weights[problem.rows]
     counts = np.bincount(problem.y, weights=weights, minlength=problem.n_classes)
     if np.count_nonzero(counts) < 2:
-        return ConstantClassifier.from_counts(counts / unit)
+        smoothed = counts / unit + 1
+        return ConstantClassifier(tuple((smoothed / smoothed.sum()).tolist()))
     params = {**take_params(X, fit_params, problem.rows), **shared}
     y = problem.y if problem.class_names is None else problem.class_names[problem.y]
     try:
