@@ -23,10 +23,9 @@ def cardinality_cut(
     Equal scores are accepted together or not at all; of two cuts at the same distance, the one that
     accepts less is returned. The threshold lies midway between two scores, or is infinite.
     """
-    weights = np.ones(scores.size) if weights is None else weights.ravel()
-    ordered, order = descending(scores)
-    counts, thresholds = cuts_of_descending(ordered)
-    missed = np.abs(_up_to(weights[order])[counts] - n_accepted)
+    weights = np.ones(scores.size) if weights is None else weights
+    thresholds, accepted = cuts_of(scores, weights)
+    missed = np.abs(accepted - n_accepted)
     # Rounding must not decide between equal distances.
     return float(thresholds[np.argmin(np.round(missed / weights.sum(), DIGITS))])
 
@@ -38,9 +37,7 @@ def f1_cut(scores: FloatArray, y: BoolArray, weights: FloatArray | None = None) 
     cuts with the same F1, the one that accepts least is returned.
     """
     weights = np.ones(len(scores)) if weights is None else weights
-    ordered, order = descending(scores)
-    counts, thresholds = cuts_of_descending(ordered)
-    accepted, hits = _up_to(weights[order])[counts], _up_to((weights * y)[order])[counts]
+    thresholds, accepted, hits = cuts_of(scores, weights, weights * y)
     # Twice the hits over accepted plus positive rows; 0 where both are 0.
     f1 = 2 * hits / np.maximum(accepted + weights @ y, np.finfo(np.float64).tiny)
     # Rounding must not decide between equal F1.
@@ -53,9 +50,9 @@ def expected_f1_cut(probabilities: FloatArray, weights: FloatArray | None = None
     It is half of the largest expected F1 (Lipton, Elkan and Naryanaswamy, 2014), and infinite where
     all probabilities are 0.
     """
-    ordered, order = descending(probabilities)
-    weights = np.ones(len(ordered)) if weights is None else weights[order]
-    accepted, hits = np.cumsum(weights), np.cumsum(weights * ordered)
+    weights = np.ones(len(probabilities)) if weights is None else weights
+    order = np.argsort(-probabilities)
+    accepted, hits = np.cumsum(weights[order]), np.cumsum((weights * probabilities)[order])
     f1 = 2 * hits / (accepted + hits[-1])
     best = float(f1.max())
     return best / 2 if best > 0 else np.inf
@@ -73,17 +70,15 @@ def batch_f1_cut(
     Accepted rows with the label are counted, and expected from the probabilities with a prior mass,
     in rows with the label. Of cuts with the same F1, the one that accepts least is returned.
     """
-    ordered, order = descending(probabilities)
-    counts, thresholds = cuts_of_descending(ordered)
-    weights = np.ones(len(ordered)) if weights is None else weights[order]
-    accepted = _up_to(weights)
-    hits, expected = _up_to(weights * y[order]), _up_to(weights * ordered)
+    weights = np.ones(len(probabilities)) if weights is None else weights
+    summands = weights, weights * y, weights * probabilities
+    thresholds, accepted, hits, expected = cuts_of(probabilities, *summands)
     total = hits[-1] + prior_mass
     share = hits[-1] / total if total > 0 else 1.0
     mixed = share * hits + (1 - share) * expected
     per_batch = batch_size / accepted[-1]
-    errors = np.maximum(accepted[counts] + mixed[-1] - 2 * mixed[counts], 0)
-    f1 = mean_batch_f1(per_batch * mixed[counts], per_batch * errors)
+    errors = np.maximum(accepted + mixed[-1] - 2 * mixed, 0)
+    f1 = mean_batch_f1(per_batch * mixed, per_batch * errors)
     return float(thresholds[np.argmax(np.round(f1, DIGITS))])
 
 
@@ -101,27 +96,19 @@ def mean_batch_f1(hits: FloatArray, errors: FloatArray) -> FloatArray:
     return np.asarray(1 - 2 * ratio * (dawsn(root + ratio) - none_at_all * dawsn(ratio)))
 
 
-def descending(scores: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return scores in descending order, and the order."""
-    flat = scores.ravel()
-    order = np.argsort(-flat)
-    return flat[order], order
+def cuts_of(scores: FloatArray, *summands: FloatArray) -> tuple[FloatArray, ...]:
+    """Return all thresholds, the largest first, and the sums over what is accepted at each.
 
-
-def _up_to(values: FloatArray) -> FloatArray:
-    """Return the sums of the first 0, 1, 2... values."""
-    return np.concatenate([[0.0], np.cumsum(values)])
-
-
-def cuts_of_descending(descending: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return how many of the sorted scores can be accepted, and the thresholds to do so."""
-    high, low = descending[:-1], descending[1:]
+    Thresholds lie between two scores. Equal scores are accepted together.
+    """
+    order = np.argsort(-scores.ravel())
+    ordered = scores.ravel()[order]
+    high, low = ordered[:-1], ordered[1:]
     middle = low + (high - low) / 2
     middle = np.where(middle < high, middle, low)  # between adjacent floats there is no other
-    thresholds = np.concatenate([[np.inf], middle, [-np.inf]])
     distinct = np.concatenate([[True], high > low, [True]])
-    counts = np.flatnonzero(distinct)
-    return counts, thresholds[counts]
+    sums = (np.concatenate([[0.0], np.cumsum(each.ravel()[order])])[distinct] for each in summands)
+    return np.concatenate([[np.inf], middle, [-np.inf]])[distinct], *sums
 
 
 def top_labels(scores: FloatArray, k: int) -> NDArray[np.int64]:
@@ -181,11 +168,8 @@ def recalls(scores: FloatArray, Y: BoolArray) -> tuple[FloatArray, FloatArray]:
     """
     if not len(scores):
         return np.empty(0), np.empty(0)
-    ordered, order = descending(scores)
-    counts, thresholds = cuts_of_descending(ordered)
-    thresholds[-1] = np.nextafter(ordered[-1], -np.inf)
-    shares = Y / np.maximum(Y.sum(axis=1, keepdims=True), 1)
-    total = np.concatenate([[0.0], np.cumsum(shares.ravel()[order])])[counts]
+    thresholds, total = cuts_of(scores, Y / np.maximum(Y.sum(axis=1, keepdims=True), 1))
+    thresholds[-1] = np.nextafter(scores.min(), -np.inf)
     return thresholds, _mean(total, len(scores))
 
 
@@ -229,12 +213,10 @@ def precisions(scores: FloatArray, Y: BoolArray) -> tuple[FloatArray, FloatArray
     hits = np.cumsum(np.take_along_axis(Y, order, axis=1), axis=1)
     of_row = hits / np.arange(1, scores.shape[1] + 1)
     changes = np.diff(of_row, axis=1, prepend=0.0)
-    first = np.zeros(scores.shape, dtype=np.int64)
+    first = np.zeros(scores.shape)
     first[:, :1] = 1
-    ordered, place = descending(sorted_scores)
-    counts, thresholds = cuts_of_descending(ordered)
-    total = np.concatenate([[0.0], np.cumsum(changes.ravel()[place])])[counts]
-    n_rows = np.concatenate([[0], np.cumsum(first.ravel()[place])])[counts]
+    thresholds, total, counted = cuts_of(sorted_scores, changes, first)
+    n_rows = counted.astype(np.int64)
     precision = np.where(n_rows > 0, _mean(total, np.maximum(n_rows, 1)), np.nan)
     return thresholds, precision, n_rows
 
