@@ -369,7 +369,8 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         >>> clf.predict([[2.0], [4.0]]).tolist()
         [0, 1]
         """
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        winners = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[winners])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
