@@ -12,17 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._utils.arrays import (
-    Convert,
-    as_numpy,
-    check_features,
-    check_same_namespace,
-    check_training_rows,
-    foreign_namespace,
-    like_rows,
-    refuse_arrays,
-    set_feature_attributes,
-)
+from pairmend._utils import arrays
 from pairmend._utils.classifiers import check_params, is_auto
 from pairmend._utils.sklearn_private import convert_arrays
 from pairmend._utils.training import Target, check_target, indicators_of, route_fit_params, tags_of
@@ -210,10 +200,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _decide(self, scores: FloatArray) -> np.ndarray[Any, Any]:
         """Return the predictions for scores."""
-        namespace = foreign_namespace(scores)
+        namespace = arrays.foreign_namespace(scores)
         if not self.multilabel_:
-            best = as_numpy(scores).argmax(axis=1)
-            return like_rows(as_numpy(self.classes_)[best], scores)
+            best = arrays.as_numpy(scores).argmax(axis=1)
+            return arrays.like_rows(arrays.as_numpy(self.classes_)[best], scores)
         if namespace is None:
             return accept(scores, self._threshold)
         return namespace.xp.astype(scores > self._threshold, namespace.xp.int64)
@@ -221,9 +211,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _check_namespace(self, X: MatrixLike, method: str) -> None:
         """Raise an error if X is not of the array library and device of fit."""
         if self._array_attribute is not None:
-            check_same_namespace(X, self, attribute=self._array_attribute, method=method)
+            arrays.check_same_namespace(X, self, attribute=self._array_attribute, method=method)
 
-    def __sklearn_array_api_convert__(self, convert: Convert) -> Self:
+    def __sklearn_array_api_convert__(self, convert: arrays.Convert) -> Self:
         """Return a copy whose fitted arrays are moved, for scikit-learn's `move_estimator_to`."""
         to_numpy = isinstance(convert(np.zeros(1)), np.ndarray)
         if not (to_numpy or self._is_movable):
@@ -252,8 +242,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         self, X: MatrixLike, y: TargetLike, fit_params: dict[str, Any]
     ) -> tuple[MatrixLike, Target, dict[str, Any], FloatArray]:
         """Return checked rows, target, parameters of the base classifier, and weights of rows."""
-        refuse_arrays(X, f"{type(self).__name__}.fit")
-        X = check_training_rows(X)
+        arrays.refuse_arrays(X, f"{type(self).__name__}.fit")
+        X = arrays.check_training_rows(X)
         target = check_target(self, X, y, min_labels=1)
         base = self._base_classifier()
         if base is None:
@@ -264,7 +254,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Return checked rows; refuse them before fit and with invalid parameters."""
         check_is_fitted(self)
         self._check_prediction_parameters()
-        return check_features(self, X)
+        return arrays.check_features(self, X)
 
     def _check_prediction_parameters(self) -> None:
         """Check the parameters that act at prediction, which may have been set after fit."""
@@ -287,7 +277,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Set the fitted attributes, all at the end of fit: a failed fit changes nothing."""
         if not target.multilabel:
             self._warn_of_label_parameters()
-        set_feature_attributes(self, X)
+        arrays.set_feature_attributes(self, X)
         self._column_kinds = column_kinds(X)
         self.classes_, self.multilabel_ = target.classes, target.multilabel
         for name, value in attributes.items():

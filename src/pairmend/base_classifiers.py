@@ -13,17 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairmend._logistic_solver import TOLERANCE, LogisticOptimum, LogisticRows
-from pairmend._utils.arrays import (
-    Convert,
-    EncodedFrame,
-    as_numpy,
-    foreign_namespace,
-    is_frame,
-    is_texts,
-    is_valid,
-    like_rows,
-    set_feature_attributes,
-)
+from pairmend._utils import arrays
 from pairmend._utils.classifiers import check_params, check_probabilities
 from pairmend._utils.computing import CACHED_CELLS, batches
 from pairmend._utils.training import check_row_order, check_sample_weight, relative_weights
@@ -50,7 +40,7 @@ class ReadsAnyRows(BaseEstimator):
 class LabelsClassifier(ClassifierMixin, ReadsAnyRows):
     """Base class of classifiers of all labels that keep their model on the host."""
 
-    def __sklearn_array_api_convert__(self, convert: Convert) -> Self:
+    def __sklearn_array_api_convert__(self, convert: arrays.Convert) -> Self:
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -131,15 +121,15 @@ class DenseScaler(TransformerMixin, ReadsAnyRows):
         if sparse.issparse(X):
             self._check(X, reset=True)
             return self
-        if isinstance(X, EncodedFrame):
+        if isinstance(X, arrays.EncodedFrame):
             self.frame_encoder_ = X.encoder
-        elif is_frame(X) or is_texts(X):
+        elif arrays.is_frame(X) or arrays.is_texts(X):
             self.frame_encoder_ = FrameEncoder().fit(X)
         if self.frame_encoder_ is None:
             numbers = self._check(X, reset=True)
         else:
             rows = self.frame_encoder_.encode(X)
-            set_feature_attributes(self, X)
+            arrays.set_feature_attributes(self, X)
             numbers = rows.numbers
             if rows.codes.shape[1]:
                 encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
@@ -150,10 +140,12 @@ class DenseScaler(TransformerMixin, ReadsAnyRows):
                 )
         if numbers.shape[1]:
             if sample_weight is not None:
-                sample_weight = like_rows(check_sample_weight(sample_weight, numbers), numbers)
+                sample_weight = arrays.like_rows(
+                    check_sample_weight(sample_weight, numbers), numbers
+                )
             with np.errstate(invalid="ignore"):  # of a feature without values, or a constant one
                 self.scaler_ = StandardScaler().fit(numbers, y, sample_weight)
-            if foreign_namespace(numbers) is None:
+            if arrays.foreign_namespace(numbers) is None:
                 fill_statistics(self.scaler_)
         return self
 
@@ -173,7 +165,7 @@ class DenseScaler(TransformerMixin, ReadsAnyRows):
         check_is_fitted(self)
         change = self._scaled if self.standardize else self._filled
         if self.frame_encoder_ is None:
-            numbers = X if is_valid(self, X) else self._check(X, reset=False)
+            numbers = X if arrays.is_valid(self, X) else self._check(X, reset=False)
             return numbers if self.scaler_ is None else change(numbers)
         rows = self.frame_encoder_.encode(X)
         with_words = self.words and rows.words is not None
@@ -229,7 +221,7 @@ class DenseScaler(TransformerMixin, ReadsAnyRows):
 
     def _filled(self, numbers: Any) -> FloatArray:
         """Return numbers with NaN replaced by the mean."""
-        if foreign_namespace(numbers) is not None:  # arrays of other libraries have none
+        if arrays.foreign_namespace(numbers) is not None:  # arrays of other libraries have none
             return numbers
         dense = numbers.toarray() if sparse.issparse(numbers) else np.asarray(numbers)
         missing = np.isnan(dense)
@@ -239,7 +231,7 @@ class DenseScaler(TransformerMixin, ReadsAnyRows):
 
     def _scaled(self, numbers: Any, out: FloatArray | None = None) -> FloatArray:
         """Return standardized numbers, with NaN replaced by 0, the mean after scaling."""
-        if foreign_namespace(numbers) is not None:
+        if arrays.foreign_namespace(numbers) is not None:
             return self.scaler_.transform(numbers)
         if type(numbers) is not np.ndarray or numbers.dtype != np.float64:
             dense = numbers.toarray() if sparse.issparse(numbers) else numbers
@@ -382,9 +374,9 @@ class ScaledLogisticRegression(ClassifierMixin, ReadsAnyRows):
             nonlocal optimum
             optimum = rows.fit(C, self.max_iter, start=optimum, tolerance=TRIAL_TOLERANCE)
             coef, intercept = (
-                like_rows(part, new_rows) for part in (optimum.coef, optimum.intercept)
+                arrays.like_rows(part, new_rows) for part in (optimum.coef, optimum.intercept)
             )
-            return np.asarray(expit(as_numpy(new_rows @ coef + intercept)))
+            return np.asarray(expit(arrays.as_numpy(new_rows @ coef + intercept)))
 
         return proba
 
@@ -395,7 +387,7 @@ class ScaledLogisticRegression(ClassifierMixin, ReadsAnyRows):
         rows, weights = self._fit_scaler(X, sample_weight, overwrite=overwrite)
         fitted = self._unfitted()
         check_params(fitted, fitted.get_params(deep=False))
-        namespace = foreign_namespace(rows)
+        namespace = arrays.foreign_namespace(rows)
         checked = check_array(
             rows, accept_sparse="csr", dtype=namespace.float64 if namespace else np.float64,
             estimator=fitted, input_name="X",
@@ -407,8 +399,8 @@ class ScaledLogisticRegression(ClassifierMixin, ReadsAnyRows):
         """Set the fitted attributes; coefficients are arrays of the library of X."""
         fitted = self._unfitted()
         # Products with sparse rows need its transpose in the order of the optimum.
-        fitted.coef_ = like_rows(optimum.coef, X).T
-        fitted.intercept_ = like_rows(optimum.intercept, X)
+        fitted.coef_ = arrays.like_rows(optimum.coef, X).T
+        fitted.intercept_ = arrays.like_rows(optimum.intercept, X)
         fitted.n_features_in_, fitted.n_iter_ = len(optimum.coef), optimum.n_iter
         self.classifier_, self.n_iter_ = fitted, fitted.n_iter_
         self.classes_ = fitted.classes_ = np.arange(optimum.coef.shape[1])
@@ -417,17 +409,22 @@ class ScaledLogisticRegression(ClassifierMixin, ReadsAnyRows):
     def _optimum(self, labels: IntArray) -> LogisticOptimum:
         """Return the coefficients and intercepts of some labels, from which a fit may start."""
         fitted = self.classifier_
-        coef, intercept = as_numpy(fitted.coef_).T[:, labels], as_numpy(fitted.intercept_)[labels]
+        coef, intercept = (
+            arrays.as_numpy(fitted.coef_).T[:, labels],
+            arrays.as_numpy(fitted.intercept_)[labels],
+        )
         return LogisticOptimum(coef, intercept, fitted.n_iter_[labels], labels >= 0)
 
     def _label_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probabilities of the labels of `_fit_labels`, as an array of numpy."""
         rows, fitted = self.scaler_.transform(X), self.classifier_
-        if is_valid(fitted, rows):
+        if arrays.is_valid(fitted, rows):
             scores = rows @ fitted.coef_.T
             scores += fitted.intercept_
         else:
-            scores = as_numpy(fitted.decision_function(rows)).reshape(-1, fitted.coef_.shape[0])
+            scores = arrays.as_numpy(fitted.decision_function(rows)).reshape(
+                -1, fitted.coef_.shape[0]
+            )
         return check_probabilities(expit(scores).astype(np.float64, copy=False), fitted)
 
     def _unfitted(self) -> LogisticRegression:
@@ -444,7 +441,7 @@ class ScaledLogisticRegression(ClassifierMixin, ReadsAnyRows):
             checked = check_sample_weight(sample_weight, X, ensure_non_negative=True)
             sample_weight = relative_weights(checked)
         self.scaler_ = DenseScaler(self.standardize, words=True).fit(X, sample_weight=sample_weight)
-        set_feature_attributes(self, X if hasattr(X, "shape") else np.asarray(X))
+        arrays.set_feature_attributes(self, X if hasattr(X, "shape") else np.asarray(X))
         is_plain_array = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.c_contiguous
         if overwrite and is_plain_array and self.standardize:
             return self.scaler_._scaled(X, out=X), sample_weight

@@ -18,19 +18,7 @@ from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._utils.arrays import (
-    LARGEST,
-    EncodedFrame,
-    by_density,
-    check_device_rows,
-    densify,
-    foreign_namespace,
-    is_frame,
-    is_plain,
-    like_rows,
-    take_rows,
-    to_csr,
-)
+from pairmend._utils import arrays
 from pairmend._utils.sklearn_private import (
     HasMethods,
     Interval,
@@ -82,7 +70,9 @@ class _DistanceNeighbourhood(BaseEstimator, ABC):
         numbers, categories = self._split(rows)
         if self._encoder is None and _functions(numbers) is np:
             # A transformer decides on the form of its output.
-            numbers = by_density(numbers) if self.transform is None else densify(numbers)
+            numbers = (
+                arrays.by_density(numbers) if self.transform is None else arrays.densify(numbers)
+            )
         self._sparse = sparse.issparse(numbers)
         weights = None
         if sample_weight is not None:
@@ -136,13 +126,13 @@ class _DistanceNeighbourhood(BaseEstimator, ABC):
                 f"{self.mean_.shape[0]}."
             )
         if self._sparse != sparse.issparse(numbers):
-            numbers = to_csr(numbers) if self._sparse else numbers.toarray()
+            numbers = arrays.to_csr(numbers) if self._sparse else numbers.toarray()
         with np.errstate(over="ignore"):
             points = self._scaled(numbers, categories)
         # Products with validation points would overflow; at this distance only the direction
         # matters.
         values = points.data if self._sparse else points
-        limit = LARGEST["float32" if "float32" in str(values.dtype) else "float64"]
+        limit = arrays.LARGEST["float32" if "float32" in str(values.dtype) else "float64"]
         if (xp := _functions(values)) is not np:
             return xp.clip(values, min=-limit, max=limit)
         np.clip(values, -limit, limit, out=values)
@@ -185,9 +175,9 @@ class _DistanceNeighbourhood(BaseEstimator, ABC):
         if self._encoder is not None:
             encoded = self._encoder.encode(rows)
             return encoded.numbers, encoded.coordinates()
-        if (namespace := foreign_namespace(rows)) is not None:
-            return check_device_rows(rows, namespace), None
-        if is_plain(rows):
+        if (namespace := arrays.foreign_namespace(rows)) is not None:
+            return arrays.check_device_rows(rows, namespace), None
+        if arrays.is_plain(rows):
             return rows, None
         is_number = getattr(getattr(rows, "dtype", None), "kind", "O") in "iufbc"
         try:
@@ -366,7 +356,7 @@ class GlobalNeighbourhood(BaseEstimator):
             All ones.
         """
         check_is_fitted(self)
-        return like_rows(np.ones((self.n_points_, count_rows(X))).T, X)
+        return arrays.like_rows(np.ones((self.n_points_, count_rows(X))).T, X)
 
 
 def checked_weights(neighbourhood: Any, X: MatrixLike, n_rows: int, xp: Any = np) -> FloatArray:
@@ -385,16 +375,16 @@ def checked_weights(neighbourhood: Any, X: MatrixLike, n_rows: int, xp: Any = np
 
 def _functions(points: Matrix) -> Any:
     """Return the functions of the array API for points; numpy itself for those on the CPU."""
-    namespace = foreign_namespace(points)
+    namespace = arrays.foreign_namespace(points)
     return np if namespace is None else namespace.xp
 
 
 def _frame_encoder(rows: MatrixLike) -> FrameEncoder | None:
     """Return the encoder of a frame; None if rows are an array."""
-    if isinstance(rows, EncodedFrame):
+    if isinstance(rows, arrays.EncodedFrame):
         encoder: FrameEncoder = rows.encoder
         return encoder
-    return FrameEncoder().fit(rows) if is_frame(rows) else None
+    return FrameEncoder().fit(rows) if arrays.is_frame(rows) else None
 
 
 def _mean_and_divisor(
@@ -406,7 +396,7 @@ def _mean_and_divisor(
     """
     if weights is not None and not (weights > 0).all():
         present = np.flatnonzero(weights > 0)
-        numbers, weights = take_rows(numbers, present), weights[present]
+        numbers, weights = arrays.take_rows(numbers, present), weights[present]
     if weights is not None and all_equal(weights):
         weights = None
     xp, variance = _functions(numbers), None
@@ -415,7 +405,7 @@ def _mean_and_divisor(
         mean = np.nan_to_num(mean)
         low, high = min_max_axis(numbers, axis=0, ignore_nan=True)
     else:
-        if (namespace := foreign_namespace(numbers)) is not None:
+        if (namespace := arrays.foreign_namespace(numbers)) is not None:
             numbers = xp.astype(numbers, namespace.float64)
             weights = None if weights is None else namespace.asarray(weights)
         missing = xp.isnan(numbers)

@@ -20,19 +20,7 @@ from pairmend._logistic_solver import (
     _blocks,
     _Labels,
 )
-from pairmend._utils.arrays import (
-    EncodedFrame,
-    Namespace,
-    set_feature_attributes,
-    stack_rows,
-    take_rows,
-)
-from pairmend._utils.classifiers import (
-    PerLabelClassifier,
-    label_scores,
-    smoothed_share,
-    varying_labels,
-)
+from pairmend._utils import arrays, classifiers
 from pairmend._utils.computing import batches, one_blas_thread
 from pairmend._utils.progress import report
 from pairmend._utils.training import relative_weights, unit_weight
@@ -40,22 +28,14 @@ from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression, fill_statistics
 from pairmend.distributed.rows import Block, Rows, as_task, in_a_tree, stack
 from pairmend.distributed.subspace_nb import train_labels
-from pairmend.forests.estimator import (
-    MultiLabelBoosting,
-    MultiLabelForest,
-    as_trees_read,
-    draw_sample,
-    grow,
-    large_offsets,
-    mean_of_trees,
-)
+from pairmend.forests import estimator
 from pairmend.mended.base import BaseRows
 from pairmend.mended.base_models import MultiLabelKernelRidge
 from pairmend.mended.rows import RowEncoder, Scaling
 from pairmend.mended.validation import ValidationRows
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
-NUMPY = Namespace.of(np.empty(0))
+NUMPY = arrays.Namespace.of(np.empty(0))
 Predict = Callable[[MatrixLike, Block], FloatArray]
 """Returns the probabilities of encoded rows of a block by models that were not trained on them."""
 
@@ -103,8 +83,8 @@ class BlockRows(BaseRows):
             proba: FloatArray = np.empty(block.Y.shape)
             for fold in np.unique(own_folds):
                 own = np.flatnonzero(own_folds == fold)
-                given = models[fold], take_rows(X, own), "predict_proba", n_labels
-                proba[own] = label_scores(*given)
+                given = models[fold], arrays.take_rows(X, own), "predict_proba", n_labels
+                proba[own] = classifiers.label_scores(*given)
             return np.clip(proba, 0, 1, out=proba)
 
         return BlockProba(self, predict)
@@ -136,7 +116,7 @@ class BlockRows(BaseRows):
         numbers, places = np.unique(rows, return_inverse=True)
         given = as_task((function, self.encoder, for_distances))
         parts = dask.compute(*(delayed(_apply)(each, given) for each in self.rows.choose(numbers)))
-        return take_rows(stack_rows(parts), places)
+        return arrays.take_rows(arrays.stack_rows(parts), places)
 
     def _fit(self, model: Any, parts: list[IntArray], **options: Any) -> list[tuple[Any, Any]]:
         """Return a clone fitted on each part, and its predictions of rows that it is fitted on."""
@@ -156,23 +136,25 @@ class BlockRows(BaseRows):
         row = model.scaler_.transform(self.take(part[:1])[0])
         model.offset_ = None if sparse.issparse(row) else np.zeros(row.shape[1])
         if (numbers := model.scaler_.scaler_) is not None:
-            found = large_offsets(numbers.mean_, np.sqrt(numbers.var_))
+            found = estimator.large_offsets(numbers.mean_, np.sqrt(numbers.var_))
             model.offset_[: len(found)] = found
         given = self.params.get("sample_weight")
         return model.tree_weights(len(part), None if given is None else given[part]), row.shape[1]
 
-    def _fit_forest(self, model: MultiLabelForest, part: IntArray) -> Predict:
+    def _fit_forest(self, model: estimator.MultiLabelForest, part: IntArray) -> Predict:
         """Grow each tree from the rows in its bootstrap sample; those of some trees are fetched."""
         weights, n_columns = self._tree_weights(model, part)
-        samples = [draw_sample(seed, weights, model.max_samples) for seed in model.tree_seeds()]
+        samples = [
+            estimator.draw_sample(seed, weights, model.max_samples) for seed in model.tree_seeds()
+        ]
         drawn, grown = [part[rows] for rows, *_ in samples], []
         for some in batches(len(samples), max(1, self.rows.size // model.max_samples)):
             fetched = np.unique(np.concatenate(drawn[some]))
-            X = as_trees_read(model._encode(self.take(fetched)[0]))
+            X = estimator.as_trees_read(model._encode(self.take(fetched)[0]))
             Y = sparse.csr_array(self.target.Y[fetched], dtype=np.float64)
             for (_, own, rng), numbers in zip(samples[some], drawn[some], strict=True):
                 at = np.searchsorted(fetched, numbers)
-                grown.append(grow(X[at], Y[at], own, rng)[:2])
+                grown.append(estimator.grow(X[at], Y[at], own, rng)[:2])
         trees, tables = zip(*grown, strict=True)
         model.set_trees(trees, tables, self.X, n_columns)
         otherwise = weights @ self.target.Y[part] / weights.sum()
@@ -180,11 +162,11 @@ class BlockRows(BaseRows):
         def predict(X: MatrixLike, block: Block) -> FloatArray:
             in_bag = np.column_stack([np.isin(block.numbers, own) for own in drawn])
             sums = model.trees_.sums(model._encode(X), ~in_bag)
-            return mean_of_trees(sums, np.count_nonzero(~in_bag, axis=1), otherwise)
+            return estimator.mean_of_trees(sums, np.count_nonzero(~in_bag, axis=1), otherwise)
 
         return predict
 
-    def _fit_boosting(self, model: MultiLabelBoosting, part: IntArray) -> None:
+    def _fit_boosting(self, model: estimator.MultiLabelBoosting, part: IntArray) -> None:
         """Boost trees from drawn rows, which are fetched."""
         weights, n_columns = self._tree_weights(model, part)
         rows = model.draw(len(part), n_columns)
@@ -196,7 +178,7 @@ class BlockRows(BaseRows):
         tests = [np.searchsorted(part, test) for _, test in self.splits]
         given = self.target.Y[part], self.weights[part], tests
         places, proba = model.fit_drawn(lambda rows: self.take(part[rows])[0], *given)
-        set_feature_attributes(model, self.X)
+        arrays.set_feature_attributes(model, self.X)
         drawn = part[places]
 
         def predict(X: MatrixLike, block: Block) -> FloatArray:
@@ -208,8 +190,8 @@ class BlockRows(BaseRows):
         return predict
 
     _fits: ClassVar[dict[type, Any]] = {
-        MultiLabelForest: _fit_forest,
-        MultiLabelBoosting: _fit_boosting,
+        estimator.MultiLabelForest: _fit_forest,
+        estimator.MultiLabelBoosting: _fit_boosting,
         MultiLabelKernelRidge: _fit_kernel_ridge,
     }
 
@@ -290,21 +272,21 @@ def is_trained_by_blocks(model: Any) -> bool:
     ``partial_fit`` of this library's classifiers keeps rows.
     """
     base = getattr(model, "estimator", None)
-    return isinstance(model, PerLabelClassifier) and (
+    return isinstance(model, classifiers.PerLabelClassifier) and (
         hasattr(base, "partial_fit") or type(base) in (RandomSubspaceNB, ScaledLogisticRegression)
     )
 
 
 def train_by_blocks(
-    model: PerLabelClassifier,
+    model: classifiers.PerLabelClassifier,
     rows: Rows,
     parts: list[IntArray],
     encoder: RowEncoder,
     **options: Any,
-) -> list[PerLabelClassifier]:
+) -> list[classifiers.PerLabelClassifier]:
     """Return a clone fitted on each part of the rows; `options` are those of its fit."""
     base, Y = model.estimator, rows.target.Y
-    varying = [varying_labels(Y[part]) for part in parts]
+    varying = [classifiers.varying_labels(Y[part]) for part in parts]
     pairs = zip(parts, varying, strict=True)
     if type(base) is RandomSubspaceNB:
         trained = [train_labels(base, rows, encoder, *each) for each in pairs]
@@ -313,7 +295,9 @@ def train_by_blocks(
     else:  # all parts in one pass
         trained = dask.compute(*(_train_in_turn(base, rows, encoder, *each) for each in pairs))
     return [
-        clone(model).set_models(models, labels, smoothed_share(Y[part], rows.all_weights[part]))
+        clone(model).set_models(
+            models, labels, classifiers.smoothed_share(Y[part], rows.all_weights[part])
+        )
         for models, labels, part in zip(trained, varying, parts, strict=True)
     ]
 
@@ -356,7 +340,7 @@ def _scale_further(
     scaler = DenseScaler(**params).fit(X)
     if scaler.scaler_ is not None:
         scaler.scaler_ = deepcopy(before.scaler_) if before else StandardScaler()
-        numbers = X.numbers if isinstance(X, EncodedFrame) else X
+        numbers = X.numbers if isinstance(X, arrays.EncodedFrame) else X
         with np.errstate(invalid="ignore"):
             scaler.scaler_.partial_fit(numbers, sample_weight=block.all_weights)
         fill_statistics(scaler.scaler_, before and before.scaler_)
@@ -374,7 +358,7 @@ def train_logistic(
     part: IntArray,
     labels: IntArray,
     *,
-    start: PerLabelClassifier | None = None,
+    start: classifiers.PerLabelClassifier | None = None,
     tolerance: float = TOLERANCE,
 ) -> list[ScaledLogisticRegression]:
     """Return the logistic regression of some labels on a part of the rows.
@@ -396,7 +380,7 @@ def train_logistic(
     if start is not None and len(start.models_[0].classifier_.coef_.T) == n_features:
         optimum = start.models_[0]._optimum(np.searchsorted(start.varying_, labels))
         first = np.vstack([optimum.coef, optimum.intercept])
-    elif len(varying := varying_labels(sample.Y)):
+    elif len(varying := classifiers.varying_labels(sample.Y)):
         C = base.C * len(part) / len(drawn)
         sampled = LogisticRows(sample.X, sample.Y[:, varying], sample.all_weights)
         optimum = sampled.fit(C, base.max_iter)
@@ -410,7 +394,7 @@ def train_logistic(
     optimum.warn_unless_converged()
     model = clone(base)
     model.scaler_ = scaler
-    set_feature_attributes(model, encoder.encode(rows.like)[0])
+    arrays.set_feature_attributes(model, encoder.encode(rows.like)[0])
     return [model._set_optimum(optimum, coef)]
 
 

@@ -14,14 +14,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier
+from pairmend._utils import classifiers
 from pairmend._utils.arrays import check_columns, has_categories, stack_rows
 from pairmend._utils.arrays import is_frame as has_columns
-from pairmend._utils.classifiers import (
-    PerLabelClassifier,
-    check_params,
-    for_all_labels,
-    new_seed,
-)
 from pairmend._utils.computing import lazy
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.training import Target, route_fit_params
@@ -129,7 +124,7 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
             "fit on Dask collections takes a classifier of pairmend, got "
             f"{type(classifier).__name__}. Wrap it, as in BinaryRelevance(...)."
         )
-    check_params(classifier, classifier.get_params(deep=False))
+    classifiers.check_params(classifier, classifier.get_params(deep=False))
     if sample_weight is not None:
         (sample_weight,) = dask.compute(sample_weight)
         sample_weight = np.asarray(sample_weight)
@@ -221,10 +216,10 @@ def _fit_by_blocks(classifier: Any, rows: Rows) -> Any:
     if kind in PAIRWISE and type(base) is RandomSubspaceNB:
         function = _fit_pairwise
     elif kind is MendedClassifier and is_trained_by_blocks(
-        for_all_labels(base, len(rows.target.classes))
+        classifiers.for_all_labels(base, len(rows.target.classes))
     ):
         function = _fit_mended
-    elif kind is BinaryRelevance and is_trained_by_blocks(PerLabelClassifier(base)):
+    elif kind is BinaryRelevance and is_trained_by_blocks(classifiers.PerLabelClassifier(base)):
         function = _fit_relevance
     else:
         return None
@@ -313,7 +308,7 @@ def _fit_relevance(classifier: Any, rows: Rows) -> Any:
     if has_columns(rows.like) and takes_encoded_frames(base):
         frame_encoder = FrameEncoder().fit(rows.like)
         encoder = RowEncoder(frame_encoder, for_base=True, for_distances=False)
-    (model,) = train_by_blocks(PerLabelClassifier(base), rows, [rows.present], encoder)
+    (model,) = train_by_blocks(classifiers.PerLabelClassifier(base), rows, [rows.present], encoder)
     return classifier._set_fitted(
         rows.like, rows.target, models_=model.models_, varying_=model.varying_,
         _share=model.share_, frame_encoder_=encoder.encoder,
@@ -328,9 +323,9 @@ def _fit_mended(classifier: MendedClassifier, rows: Rows) -> Any:
         parts = [delayed(_column_sums)(block) for block in rows.choose(rows.present)]
         encoder = replace(encoder, means=in_a_tree(parts).compute().means())
     rng = check_random_state(classifier.random_state)
-    chosen = base_to_fit(classifier, base, len(rows.target.classes), new_seed(rng))
+    chosen = base_to_fit(classifier, base, len(rows.target.classes), classifiers.new_seed(rng))
     given = np.empty((len(rows), 0)), rows.target, rows.all_weights > 0
-    splits = split_rows(classifier.cv, *given, new_seed(rng))
+    splits = split_rows(classifier.cv, *given, classifiers.new_seed(rng))
     params = {} if rows.weights is None else {"sample_weight": rows.weights}
     like, _ = encoder.encode(rows.like)
     training = BlockRows(

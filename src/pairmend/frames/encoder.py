@@ -12,15 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from pairmend._utils.arrays import (
-    EncodedFrame,
-    TextTable,
-    check_columns,
-    frame_columns,
-    is_frame,
-    is_texts,
-    set_feature_attributes,
-)
+from pairmend._utils import arrays
 from pairmend._utils.classifiers import check_params
 from pairmend._utils.sklearn_private import HasMethods, Interval
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
@@ -173,14 +165,14 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         """
         check_params(self, self.get_params(deep=False))
         kinds = dict(self.kinds or {})
-        if is_texts(X):
-            X, kinds = TextTable(X), {TextTable.column_names[0]: "text"} | kinds
-        if not is_frame(X):
+        if arrays.is_texts(X):
+            X, kinds = arrays.TextTable(X), {arrays.TextTable.column_names[0]: "text"} | kinds
+        if not arrays.is_frame(X):
             raise ValueError(
                 f"FrameEncoder expects a pandas or polars frame, got a {type(X).__name__}. Convert "
                 "it, for instance with pandas.DataFrame(X)."
             )
-        names = frame_columns(X)
+        names = arrays.frame_columns(X)
         if not names:
             raise ValueError("0 feature(s) while a minimum of 1 is required: X has no columns.")
         if len(set(names)) < len(names):
@@ -204,7 +196,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         for name, (_, _, note) in zip(names, found, strict=True):
             if note:
                 warnings.warn(f"Column {name!r}: {note}.", ColumnWarning, stacklevel=2)
-        set_feature_attributes(self, X)
+        arrays.set_feature_attributes(self, X)
         self._readers = [reader for reader, _, _ in found]
         self.columns_ = tuple(summary for _, summary, _ in found)
         layouts = [reader.layout for reader in self._readers]
@@ -239,7 +231,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         """
         return self.encode(X).values
 
-    def encode(self, X: MatrixLike) -> EncodedFrame:
+    def encode(self, X: MatrixLike) -> arrays.EncodedFrame:
         """Encode the columns of a frame, together with a reference to this encoder.
 
         Parameters
@@ -261,12 +253,12 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         >>> FrameEncoder().fit(places).encode(places).codes.tolist()
         [[0.0], [1.0], [0.0]]
         """
-        if isinstance(X, EncodedFrame):
+        if isinstance(X, arrays.EncodedFrame):
             return X
         check_is_fitted(self)
-        X = TextTable(X) if is_texts(X) else X
-        check_columns(self, X)
-        if is_frame(X):
+        X = arrays.TextTable(X) if arrays.is_texts(X) else X
+        arrays.check_columns(self, X)
+        if arrays.is_frame(X):
             columns = [read_column(X, place) for place in range(X.shape[1])]
         elif any(summary.kind not in ("number", "empty") for summary in self.columns_):
             raise ValueError(
@@ -284,7 +276,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
                 words.append(reader.words(column))
                 parts.append(reader.components(words[-1]))
         found = sparse.hstack(words, format="csr") if words else None
-        return EncodedFrame(np.hstack(parts), self, found)
+        return arrays.EncodedFrame(np.hstack(parts), self, found)
 
     def values_of(self, place: int) -> list[str]:
         """Return the categories of a column, or the words of a text, in the order of their codes.

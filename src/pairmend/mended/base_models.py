@@ -25,12 +25,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
 from pairmend._logistic_solver import LogisticRows
-from pairmend._utils.arrays import (
-    Namespace,
-    foreign_namespace,
-    set_feature_attributes,
-    take_rows,
-)
+from pairmend._utils import arrays
 from pairmend._utils.computing import batches, one_blas_thread, row_chunks
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.training import relative_weights
@@ -130,8 +125,8 @@ class MultiLabelKernelRidge(LabelsClassifier):
         Y = y.toarray() if sparse.issparse(y) else np.asarray(y)
         weights = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, float)
         self.scaler_ = DenseScaler().fit(X, sample_weight=sample_weight)
-        rows, own = self.fit_drawn(partial(take_rows, X), Y, weights, tests)
-        set_feature_attributes(self, X)
+        rows, own = self.fit_drawn(partial(arrays.take_rows, X), Y, weights, tests)
+        arrays.set_feature_attributes(self, X)
         if not tests:
             return own
         proba = self.predict_proba(X if queries is None else queries)
@@ -190,7 +185,7 @@ class MultiLabelKernelRidge(LabelsClassifier):
         n_rows, n_labels = count_rows(X), self.coef_.shape[1]
         proba = np.empty((n_rows, n_labels))
         row_size = 2 * len(self.coef_) + n_labels + self.rows_.shape[1]
-        if (namespace := foreign_namespace(X)) is not None:
+        if (namespace := arrays.foreign_namespace(X)) is not None:
             trained = self.rows_.toarray() if sparse.issparse(self.rows_) else self.rows_
             trained, coef = map(namespace.asarray, (trained, self.coef_))
             for rows in batches(n_rows, max(1, int(namespace.max_bytes) // (8 * row_size))):
@@ -199,11 +194,11 @@ class MultiLabelKernelRidge(LabelsClassifier):
                 proba[rows] = namespace.numpy(K @ coef)
             return np.clip(proba, 0, 1, out=proba)
         for rows in row_chunks(n_rows, row_size):
-            points = self._encode(take_rows(X, rows))
+            points = self._encode(arrays.take_rows(X, rows))
             proba[rows] = kernel(points, self.rows_, self.beta_) @ self.coef_
         return np.clip(proba, 0, 1, out=proba)
 
-    def _encode_on_device(self, X: Any, namespace: Namespace) -> Any:
+    def _encode_on_device(self, X: Any, namespace: arrays.Namespace) -> Any:
         """Return dense rows of another array library as `_encode` does."""
         scaler = self.scaler_.scaler_
         if scaler is not None:

@@ -12,14 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from pairmend._utils.arrays import (
-    Array,
-    Namespace,
-    as_numpy,
-    check_device_rows,
-    check_magnitude,
-    warn_of_n_jobs,
-)
+from pairmend._utils import arrays
 from pairmend._utils.computing import batches
 from pairmend._utils.typing import FloatArray, IntArray, Matrix
 from pairmend.base_classifiers import ScaledLogisticRegression
@@ -32,14 +25,14 @@ ARRAYS = 4
 
 
 def rows_of_device(
-    owner: Any, X: Array, y: Any, fit_params: dict[str, Any], namespace: Namespace
-) -> tuple[Array, FloatArray, Any, dict[str, Any]]:
+    owner: Any, X: arrays.Array, y: Any, fit_params: dict[str, Any], namespace: arrays.Namespace
+) -> tuple[arrays.Array, FloatArray, Any, dict[str, Any]]:
     """Return the checked rows on the device, and with numpy the rows, targets and parameters."""
-    X = check_device_rows(X, namespace, owner)
-    check_magnitude(X)
-    warn_of_n_jobs(owner, namespace)
-    params = {name: as_numpy(value) for name, value in fit_params.items()}
-    return X, namespace.numpy(X).astype(np.float64), as_numpy(y), params
+    X = arrays.check_device_rows(X, namespace, owner)
+    arrays.check_magnitude(X)
+    arrays.warn_of_n_jobs(owner, namespace)
+    params = {name: arrays.as_numpy(value) for name, value in fit_params.items()}
+    return X, namespace.numpy(X).astype(np.float64), arrays.as_numpy(y), params
 
 
 def base_for_arrays(base: Any, *, mostly_zeros: bool) -> Any:
@@ -65,7 +58,7 @@ def scalings_without_device(corrector: LabelCorrector) -> list[str]:
 
 
 def corrected_on_device(
-    corrector: LabelCorrector, X: Array, proba: FloatArray, namespace: Namespace
+    corrector: LabelCorrector, X: arrays.Array, proba: FloatArray, namespace: arrays.Namespace
 ) -> FloatArray:
     """Correct the probabilities of rows as ``corrector.corrected`` does."""
     given = namespace.asarray(proba)
@@ -79,8 +72,12 @@ def corrected_on_device(
 
 
 def sums_around(
-    corrector: LabelCorrector, name: str, X: Array, proba: Array, namespace: Namespace
-) -> Array:
+    corrector: LabelCorrector,
+    name: str,
+    X: arrays.Array,
+    proba: arrays.Array,
+    namespace: arrays.Namespace,
+) -> arrays.Array:
     """Return the sums over the landmarks in one scaling, see `kernels.local_sums.LandmarkSums`.
 
     Weights have the precision of X, unless rows are so far from the landmarks' mean that their
@@ -111,7 +108,7 @@ def sums_around(
     return xp.concat(found, axis=0)
 
 
-def nearest_on_device(namespace: Namespace, queries: Matrix, landmarks: Matrix) -> IntArray:
+def nearest_on_device(namespace: arrays.Namespace, queries: Matrix, landmarks: Matrix) -> IntArray:
     """Return the nearest landmark of each query, as `kernels.local_sums.nearest_landmark` does."""
     if sparse.issparse(queries):
         return nearest_landmark(queries, landmarks)
@@ -130,6 +127,6 @@ def nearest_on_device(namespace: Namespace, queries: Matrix, landmarks: Matrix) 
     return np.concatenate(found)
 
 
-def _chunk_size(n_columns: int, namespace: Namespace) -> int:
+def _chunk_size(n_columns: int, namespace: arrays.Namespace) -> int:
     """Return the number of rows whose arrays with these columns fit into memory."""
     return max(1, int(namespace.max_bytes) // (8 * ARRAYS * n_columns))

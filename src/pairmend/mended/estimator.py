@@ -14,15 +14,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from pairmend._base import MultiLabelClassifier, same_parameters
-from pairmend._utils.arrays import (
-    as_numpy,
-    check_device_rows,
-    check_features,
-    check_training_rows,
-    foreign_namespace,
-    is_frame,
-    like_rows,
-)
+from pairmend._utils import arrays
 from pairmend._utils.classifiers import (
     PerLabelClassifier,
     check_base_classifier,
@@ -43,16 +35,10 @@ from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.explanation.evidence import background_rows
 from pairmend.kernels.pairs import sum_to_one
+from pairmend.mended import device
 from pairmend.mended.base import BaseRows, ChosenBase, GivenBase, base_to_fit
 from pairmend.mended.base_models import StackedBase
 from pairmend.mended.corrector import CorrectedProba, Correction, Corrector, Decision
-from pairmend.mended.device import (
-    base_for_arrays,
-    corrected_on_device,
-    nearest_on_device,
-    rows_of_device,
-    scalings_without_device,
-)
 from pairmend.mended.explain import MendedExplain
 from pairmend.mended.rows import SCALINGS, RowEncoder
 from pairmend.mended.search import choose_decision, decision_kinds, find_metric, fit_corrector
@@ -268,11 +254,11 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
             Fitted classifier.
         """
         start = perf_counter()
-        given, namespace = X, foreign_namespace(X)
+        given, namespace = X, arrays.foreign_namespace(X)
         if namespace is None:
-            X = check_training_rows(X)
+            X = arrays.check_training_rows(X)
         else:
-            given, X, y, fit_params = rows_of_device(self, X, y, fit_params, namespace)
+            given, X, y, fit_params = device.rows_of_device(self, X, y, fit_params, namespace)
         target = check_target(self, X, y, min_labels=1)
         base = self._checked_base()
         params, row_weights = route_fit_params(self, base, X, fit_params)
@@ -281,8 +267,8 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
         base_rows, n_jobs, find_nearest = host_rows, self.n_jobs, None
         if namespace is not None:
             base_rows, n_jobs = namespace.xp.astype(given, namespace.float64), None
-            base = base_for_arrays(base, mostly_zeros=encoder.means is not None)
-            find_nearest = partial(nearest_on_device, namespace)
+            base = device.base_for_arrays(base, mostly_zeros=encoder.means is not None)
+            find_nearest = partial(device.nearest_on_device, namespace)
         rng = check_random_state(self.random_state)
         on_device = namespace is not None
         chosen = base_to_fit(self, base, len(target.classes), new_seed(rng), on_device=on_device)
@@ -371,10 +357,10 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
         proba = corrected.proba if self.multilabel_ else sum_to_one(corrected.proba)
         if decision.kind == "classes":
             best = np.argmax(corrected.proba, axis=1)
-            labels = np.asarray(as_numpy(self.classes_))[best]
+            labels = np.asarray(arrays.as_numpy(self.classes_))[best]
         else:
             labels = decision.decide(corrected.proba, corrected.by_label)
-        return like_rows(labels, X), like_rows(proba, X)
+        return arrays.like_rows(labels, X), arrays.like_rows(proba, X)
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the corrected probabilities of labels.
@@ -391,7 +377,7 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
         """
         self._check_namespace(X, "predict_proba")
         proba = self._scores(X)
-        return like_rows(proba if self.multilabel_ else sum_to_one(proba), X)
+        return arrays.like_rows(proba if self.multilabel_ else sum_to_one(proba), X)
 
     @property
     def label_set_weights_(self) -> dict[str, float]:
@@ -441,7 +427,7 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
 
     def _background(self, training: BaseRows, landmarks: IntArray) -> dict[str, Any]:
         """Return the attributes of rows that explanations compare with, none for other forms."""
-        if is_frame(training.X):
+        if arrays.is_frame(training.X):
             return {}
         rows, _ = training.take(np.sort(landmarks))
         drawn = background_rows(rows)
@@ -483,17 +469,17 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
         return self._corrected(X).proba
 
     def _corrected(self, X: MatrixLike) -> CorrectedProba:
-        corrector, namespace = self._current_corrector(), foreign_namespace(X)
-        X = check_features(self, X)
+        corrector, namespace = self._current_corrector(), arrays.foreign_namespace(X)
+        X = arrays.check_features(self, X)
         if namespace is None:
             base_rows, distance_rows = self._row_encoder.encode(X)
             return corrector.corrected_proba(distance_rows, self._base_proba(base_rows))
-        X = check_device_rows(X, namespace)
+        X = arrays.check_device_rows(X, namespace)
         proba = self._base_proba(namespace.xp.astype(X, namespace.float64))
-        if scalings_without_device(corrector.by_label):
+        if device.scalings_without_device(corrector.by_label):
             _, rows = self._row_encoder.encode(namespace.numpy(X).astype(np.float64))
             return corrector.corrected_proba(rows, proba)
-        by_label = corrected_on_device(corrector.by_label, X, proba, namespace)
+        by_label = device.corrected_on_device(corrector.by_label, X, proba, namespace)
         return corrector.with_label_sets(by_label, None)
 
     def _base_proba(self, X: MatrixLike) -> FloatArray:

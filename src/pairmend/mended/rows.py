@@ -10,15 +10,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from pairmend._utils.arrays import (
-    EncodedFrame,
-    can_be_sparse,
-    is_frame,
-    is_mostly_zeros,
-    is_texts,
-    take_rows,
-    to_csr,
-)
+from pairmend._utils import arrays
 from pairmend._utils.training import SLACK, all_equal
 from pairmend._utils.typing import FloatArray, IntArray, Matrix, MatrixLike
 from pairmend.base_classifiers import ScaledLogisticRegression
@@ -70,7 +62,7 @@ class RowEncoder:
         given = owner.transformer if isinstance(owner.transformer, FrameEncoder) else None
         for_distances = owner.transformer is given and owner.scaling != "log_odds"
         takes_texts = takes_encoded_frames(base) or given is not None
-        if not (is_frame(X) or (is_texts(X) and takes_texts)):
+        if not (arrays.is_frame(X) or (arrays.is_texts(X) and takes_texts)):
             for_base = type(base) is ScaledLogisticRegression  # others may not take CSR
             is_needed = for_base or for_distances
             return cls(None, for_base, for_distances, _means(X, weights) if is_needed else None)
@@ -79,7 +71,7 @@ class RowEncoder:
             return cls(None, for_base, for_distances)
         try:
             encoder = FrameEncoder() if given is None else clone(given)
-            encoder.fit(take_rows(X, np.flatnonzero(weights > 0)))
+            encoder.fit(arrays.take_rows(X, np.flatnonzero(weights > 0)))
         except ValueError as error:
             if for_base or given is not None or owner.scaling != "auto":
                 raise
@@ -110,7 +102,7 @@ def _as_csr(X: Any, means: FloatArray) -> Any:
     """Return rows as CSR without NaN; CSR without NaN is not copied."""
     if not sparse.issparse(X):
         # Sparse matrices do not support half precision.
-        X = to_csr(X.astype(np.float32) if X.dtype == np.float16 else X)
+        X = arrays.to_csr(X.astype(np.float32) if X.dtype == np.float16 else X)
     missing = np.flatnonzero(np.isnan(X.data))
     if len(missing):
         X = X.copy()
@@ -120,11 +112,11 @@ def _as_csr(X: Any, means: FloatArray) -> Any:
 
 def _means(X: Any, weights: FloatArray) -> FloatArray | None:
     """Return the means of features; None unless rows are a sparse matrix, or mostly zeros."""
-    if not _is_matrix(X) or not (sparse.issparse(X) or can_be_sparse(X)):
+    if not _is_matrix(X) or not (sparse.issparse(X) or arrays.can_be_sparse(X)):
         return None
     present = weights > 0
     rows = X if present.all() else X[present]
-    if sparse.issparse(X) or is_mostly_zeros(int(np.count_nonzero(rows)), rows.size):
+    if sparse.issparse(X) or arrays.is_mostly_zeros(int(np.count_nonzero(rows)), rows.size):
         return ColumnSums.of(rows, weights[present]).means()
     return None
 
@@ -172,7 +164,7 @@ class ColumnSums:
 
     def means(self) -> FloatArray | None:
         """Return the means, 0 without values; None unless rows are sparse, or mostly zeros."""
-        if not self.is_sparse and not is_mostly_zeros(self.n_nonzero, self.n_cells):
+        if not self.is_sparse and not arrays.is_mostly_zeros(self.n_nonzero, self.n_cells):
             return None
         means = np.zeros(len(self.sums))
         return np.divide(self.sums, self.masses, out=means, where=self.masses > 0)
@@ -292,7 +284,7 @@ class Scaling:
         """Return the rows from which points are computed: log-odds in place of features."""
         if self.name == "log_odds":
             return log_odds(proba)
-        if self.name == "unit" and isinstance(X, EncodedFrame):
+        if self.name == "unit" and isinstance(X, arrays.EncodedFrame):
             return np.hstack([X.numbers, X.coordinates()])
         return X
 
@@ -305,7 +297,7 @@ def fit_scalings(
     "auto" gives "log_odds" alone where rows are not numeric, texts for instance.
     """
     name, given = owner.scaling, (X, proba, y, row_weights)
-    transformer = None if isinstance(X, EncodedFrame) else owner.transformer
+    transformer = None if isinstance(X, arrays.EncodedFrame) else owner.transformer
     if name == "log_odds" and transformer is not None:
         warnings.warn(
             "transformer has no effect with scaling='log_odds', which measures distances by "

@@ -15,12 +15,7 @@ from scipy import sparse
 from pairmend._utils.arrays import LARGEST, take_rows
 from pairmend._utils.computing import in_blocks, row_chunks
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
-from pairmend.kernels.local_sums import (
-    corrected_by,
-    global_confusion,
-    nearest_landmark,
-    sums_around,
-)
+from pairmend.kernels import local_sums
 from pairmend.kernels.pairs import p_true_given_decision
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.mended.rows import Scaling, draw_rows
@@ -118,7 +113,7 @@ class ValidationRows:
 
     def nearest(self, scaling: Scaling) -> IntArray:
         """Return the nearest landmark of each row in a scaling."""
-        find = self.find_nearest or nearest_landmark
+        find = self.find_nearest or local_sums.nearest_landmark
         return find(scaling.points(self.X, self.proba), scaling.landmarks)
 
 
@@ -256,15 +251,15 @@ class Neighbourhoods:
             summands = here.summands(self.references)
             others, given = total - summands, []
             for name, own in zip(self.references, columns, strict=True):
-                p_true = p_true_given_decision(global_confusion(others[:, own]))
+                p_true = p_true_given_decision(local_sums.global_confusion(others[:, own]))
                 given.append((here.p_decide(name), own, p_true))
-            sums_by_beta = sums_around(
+            sums_by_beta = local_sums.sums_around(
                 self._queries(all_labels, dtype), self.own[chunk], summands.astype(dtype),
                 landmarks, table, betas[0], n_doublings=len(betas) - 1,
             )  # fmt: skip
             for b, sums in enumerate(sums_by_beta):
                 for k, (p_decide, own, p_true) in enumerate(given):
-                    use(chunk, k, b, corrected_by(p_decide, sums[:, own], p_true, prior))
+                    use(chunk, k, b, local_sums.corrected_by(p_decide, sums[:, own], p_true, prior))
 
         # The weights of a chunk stay in the processor's cache.
         work = NANOSECONDS * len(rows) * landmarks.shape[0] * len(betas) * table.shape[1]

@@ -13,17 +13,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pairmend._utils.arrays import (
-    EncodedFrame,
-    by_density,
-    check_columns,
-    check_magnitude,
-    frame_columns,
-    is_frame,
-    is_plain,
-    refuse_arrays,
-    set_feature_attributes,
-)
+from pairmend._utils import arrays, training
 from pairmend._utils.classifiers import check_params
 from pairmend._utils.computing import one_blas_thread
 from pairmend._utils.sklearn_private import (
@@ -31,12 +21,6 @@ from pairmend._utils.sklearn_private import (
     StrOptions,
     column_numbers,
     fit_context,
-)
-from pairmend._utils.training import (
-    check_row_order,
-    check_sample_weight,
-    unit_weight,
-    without_negligible,
 )
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.frames import FrameEncoder
@@ -247,9 +231,9 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
             unit, (declared, encoder) = None, self.declare(X)
         else:
             unit, encoder = statistics.unit, statistics.encoder
-        numbers = by_density(read_numbers(self, X, encoder))
+        numbers = arrays.by_density(read_numbers(self, X, encoder))
         if unit is None:
-            unit = 1.0 if weights is None else unit_weight(weights)
+            unit = 1.0 if weights is None else training.unit_weight(weights)
         rows = positive_rows(numbers, weights, unit)
         if statistics is None:
             found = DistinctValues.of(rows[0])
@@ -298,19 +282,21 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         >>> clf.mean_.tolist()
         [[0.5], [5.5]]
         """
-        refuse_arrays(X, "RandomSubspaceNB.fit", "PairwiseClassifier takes arrays of any library.")
-        check_row_order(X, y, "y")
+        arrays.refuse_arrays(
+            X, "RandomSubspaceNB.fit", "PairwiseClassifier takes arrays of any library."
+        )
+        training.check_row_order(X, y, "y")
         y = validate_data(self, y=y)
         check_classification_targets(y)
-        check_magnitude(X)
+        arrays.check_magnitude(X)
         check_consistent_length(X, y)
-        weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        weights = training.check_sample_weight(sample_weight, X, ensure_non_negative=True)
         X = np.asarray(X) if isinstance(X, list | tuple) else X
         if getattr(X, "ndim", 2) == 2:  # otherwise check_array raises an error
-            set_feature_attributes(self, X)
+            arrays.set_feature_attributes(self, X)
         read = self.read_training_rows(X, weights, feature_statistics)
         numbers, present, in_units, statistics = read
-        check_magnitude(numbers)
+        arrays.check_magnitude(numbers)
         # A class that only occurs in rows of weight 0 is no class.
         classes, codes = np.unique(np.asarray(y)[present], return_inverse=True)
         design = Design.from_rows(statistics, numbers)
@@ -340,8 +326,8 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = np.asarray(X) if isinstance(X, list | tuple) else X
         if getattr(X, "ndim", 2) == 2:
-            check_columns(self, X)
-        numbers = by_density(read_numbers(self, X, self.feature_statistics_.encoder))
+            arrays.check_columns(self, X)
+        numbers = arrays.by_density(read_numbers(self, X, self.feature_statistics_.encoder))
         rows = ScoredRows.of(self._design.expand(numbers), self._design)
         probabilities = np.empty((rows.n_rows, len(self.classes_)))
         with one_blas_thread():
@@ -400,11 +386,11 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         >>> declared.tolist()
         [True, False]
         """
-        if isinstance(X, EncodedFrame):
+        if isinstance(X, arrays.EncodedFrame):
             return X.encoder.n_categories_ > 0, X.encoder
-        if not is_frame(X):
+        if not arrays.is_frame(X):
             return None, None
-        names = frame_columns(X)
+        names = arrays.frame_columns(X)
         chosen = [names[column] for column in self._chosen(X)]
         encoder = FrameEncoder(kinds=dict.fromkeys(chosen, "category")).fit(X)
         return encoder.n_categories_ > 0, encoder
@@ -451,7 +437,7 @@ def read_numbers(estimator: RandomSubspaceNB, X: MatrixLike, encoder: FrameEncod
     """Return rows as a float array or CSR matrix; errors contain the estimator's name."""
     if encoder is not None:
         X = encoder.encode(X).values
-    if is_plain(X):
+    if arrays.is_plain(X):
         return X
     with np.errstate(over="ignore", invalid="ignore"):  # check_array sums all values
         numbers = check_array(
@@ -476,7 +462,7 @@ def positive_rows(
     present = np.ones(numbers.shape[0], dtype=bool)
     if weights is None:
         return numbers, present, None if unit == 1 else np.full(len(present), 1 / unit)
-    weights = without_negligible(weights, unit) / unit
+    weights = training.without_negligible(weights, unit) / unit
     present = weights > 0
     if present.all() or not present.any():
         return numbers, np.ones_like(present), weights

@@ -13,14 +13,7 @@ from pairmend._utils.arrays import stack_rows, take_rows
 from pairmend._utils.progress import report
 from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
-from pairmend.kernels.pairs import (
-    LabelRows,
-    balance_weights,
-    correct,
-    information,
-    pairs_between,
-    weigh,
-)
+from pairmend.kernels import pairs
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 from pairmend.pairwise.explain import ExplainedPairs
@@ -391,7 +384,7 @@ class CorrectedPairwiseClassifier(ExplainedPairs, LocallyCorrected, PairwiseVoti
         self, validation: TrainingRows, folds: list[IntArray], models: Iterator[PairLearner]
     ) -> Any:
         Y, reference = validation.Y, REFERENCES[self.reference]
-        label_rows = LabelRows.of(Y, has_virtual=self.has_virtual_label)
+        label_rows = pairs.LabelRows.of(Y, has_virtual=self.has_virtual_label)
         if not folds:
             learner = next(models)
             found = learner.decide(validation.X, label_rows, reference)
@@ -440,7 +433,7 @@ class CorrectedPairwiseClassifier(ExplainedPairs, LocallyCorrected, PairwiseVoti
         for labels, corrected, confusion in self._correct(X):
             votes = self._pair_votes(corrected)
             if self.weighting is not None:
-                votes = weigh(votes, information(confusion, self._space.xp))
+                votes = pairs.weigh(votes, pairs.information(confusion, self._space.xp))
             yield labels, votes
 
     def _corrected(self, X: MatrixLike) -> Blocks:
@@ -453,7 +446,7 @@ class CorrectedPairwiseClassifier(ExplainedPairs, LocallyCorrected, PairwiseVoti
         for labels, supports in self._supports(X):
             p_decide = REFERENCES[self._reference](supports, xp)
             confusion = self._confusion(by_row, labels)
-            yield labels, correct(p_decide, confusion, xp), confusion
+            yield labels, pairs.correct(p_decide, confusion, xp), confusion
 
     def _confusion_shares(self, X: MatrixLike) -> Blocks:
         xp, weights = self._space.xp, self._weights(X)
@@ -471,12 +464,14 @@ class CorrectedPairwiseClassifier(ExplainedPairs, LocallyCorrected, PairwiseVoti
         """Return the class weights of the pairs of a block; None without `balance`."""
         if self.balance is None:
             return None
-        first, second = pairs_between(labels, self._n_voting_labels)
+        first, second = pairs.pairs_between(labels, self._n_voting_labels)
         row_weights = self._space.numpy(self._row_weights)
         if self.balance == "labels":
             Y = self._decisions.Y
             sizes, without = (row_weights @ rows for rows in (Y, ~Y))
             is_real = second < len(self.classes_)
-            return balance_weights(sizes[first], np.where(is_real, sizes[second], without[first]))
+            return pairs.balance_weights(
+                sizes[first], np.where(is_real, sizes[second], without[first])
+            )
         alone = self._decisions.label_rows.weights(self._decisions.Y, row_weights)
-        return balance_weights(alone[first, second], alone[second, first])
+        return pairs.balance_weights(alone[first, second], alone[second, first])

@@ -13,15 +13,7 @@ from pairmend._utils.sklearn_private import StrOptions, count_rows
 from pairmend._utils.training import Target, check_target
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.baselines import BinaryRelevance
-from pairmend.kernels.pairs import (
-    class_confusion,
-    correct,
-    correct_classes,
-    label_cells,
-    label_confusion,
-    share,
-    sum_to_one,
-)
+from pairmend.kernels import pairs
 from pairmend.kernels.rrc import CLASS_REFERENCES, REFERENCES, decide, fold_rounded
 from pairmend.pairwise.learners.generic import ConstantClassifier, SmallProblem, train_problems
 from pairmend.pairwise.voting import Blocks, LocallyCorrected, TrainingInput
@@ -70,7 +62,7 @@ class CorrectedWithoutPairs(LocallyCorrected):
 
     def _confusion_shares(self, X: MatrixLike) -> Blocks:
         found = self._confusion(self._weights(X))
-        yield slice(None), share(found, found.sum(axis=(-2, -1), keepdims=True), 0.0)
+        yield slice(None), pairs.share(found, found.sum(axis=(-2, -1), keepdims=True), 0.0)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         def corrected(X: MatrixLike) -> Blocks:
@@ -165,13 +157,13 @@ class CorrectedBinaryRelevance(CorrectedWithoutPairs):
         return np.clip(model.predict_proba(X), 0, 1)
 
     def _decisions_of(self, Y: BoolArray, supports: FloatArray) -> FloatArray:
-        return label_cells(Y, decide(fold_rounded(supports), REFERENCES[self.reference]))
+        return pairs.label_cells(Y, decide(fold_rounded(supports), REFERENCES[self.reference]))
 
     def _confusion(self, weights: FloatArray) -> FloatArray:
-        return label_confusion(weights, self._decisions)
+        return pairs.label_confusion(weights, self._decisions)
 
     def _correct(self, supports: FloatArray, confusion: FloatArray) -> FloatArray:
-        return correct(REFERENCES[self._reference](supports), confusion)
+        return pairs.correct(REFERENCES[self._reference](supports), confusion)
 
 
 @dataclass(frozen=True)
@@ -291,13 +283,13 @@ class CorrectedMulticlassClassifier(CorrectedWithoutPairs):
     def _supports(self, model: Any, X: MatrixLike, n_labels: int) -> FloatArray:
         supports = np.zeros((count_rows(X), n_labels))
         supports[:, model.columns] = class_probabilities(model.classifier, X)
-        return sum_to_one(supports)
+        return pairs.sum_to_one(supports)
 
     def _decisions_of(self, Y: BoolArray, supports: FloatArray) -> tuple[BoolArray, FloatArray]:
         return Y, CLASS_REFERENCES[self.reference](supports)
 
     def _confusion(self, weights: FloatArray) -> FloatArray:
-        return class_confusion(weights, *self._decisions)
+        return pairs.class_confusion(weights, *self._decisions)
 
     def _correct(self, supports: FloatArray, confusion: FloatArray) -> FloatArray:
-        return correct_classes(CLASS_REFERENCES[self._reference](supports), confusion)
+        return pairs.correct_classes(CLASS_REFERENCES[self._reference](supports), confusion)

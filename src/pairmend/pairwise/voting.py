@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils import arrays
+from pairmend._utils import arrays, training
 from pairmend._utils.arrays import (
     Namespace,
     check_device_rows,
@@ -34,16 +34,6 @@ from pairmend._utils.sklearn_private import (
     StrOptions,
     count_rows,
     fit_context,
-)
-from pairmend._utils.training import (
-    Target,
-    all_equal,
-    check_further_target,
-    check_row_weights,
-    check_target,
-    fit_with_weights,
-    route_fit_params,
-    take_params,
 )
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
 from pairmend.frames.columns import require_numbers
@@ -73,7 +63,7 @@ class TrainingRows:
 
     def take(self, rows: IntArray) -> "TrainingRows":
         """Return some of the rows."""
-        params = take_params(self.Y, self.fit_params, rows)
+        params = training.take_params(self.Y, self.fit_params, rows)
         return TrainingRows(take_rows(self.X, rows), self.Y[rows], params)
 
     def train(self, learner: PairLearner, pairs: IntArray, owner: Any) -> PairLearner:
@@ -87,7 +77,7 @@ class TrainingInput:
 
     base: Any
     X: MatrixLike
-    target: Target
+    target: training.Target
     pairs: IntArray
     fit_params: dict[str, Any]
     row_weights: FloatArray
@@ -208,22 +198,22 @@ class LearnerClassifier(MultiLabelClassifier):
         """Check the input of partial_fit; the classifier is not changed."""
         arrays.refuse_arrays(X, f"{type(self).__name__}.partial_fit")
         X = check_training_rows(X)
-        target = check_further_target(self, X, y, classes, min_labels=self._min_labels)
+        target = training.check_further_target(self, X, y, classes, min_labels=self._min_labels)
         X = check_features(self, X) if hasattr(self, "classes_") else X
         return self._training_input(X, target, fit_params)
 
-    def _read_target(self, X: MatrixLike, y: TargetLike) -> Target:
-        return check_target(self, X, y, min_labels=self._min_labels)
+    def _read_target(self, X: MatrixLike, y: TargetLike) -> training.Target:
+        return training.check_target(self, X, y, min_labels=self._min_labels)
 
     def _training_input(
-        self, X: MatrixLike, target: Target, fit_params: dict[str, Any]
+        self, X: MatrixLike, target: training.Target, fit_params: dict[str, Any]
     ) -> TrainingInput:
         base = self._base_classifier()
         if base is None:
-            params = {"sample_weight": check_row_weights(fit_params["sample_weight"], X)}
+            params = {"sample_weight": training.check_row_weights(fit_params["sample_weight"], X)}
             row_weights: FloatArray = params["sample_weight"]
         else:
-            params, row_weights = route_fit_params(self, base, X, fit_params)
+            params, row_weights = training.route_fit_params(self, base, X, fit_params)
         n_labels = len(target.classes) + self.has_virtual_label  # a virtual label is the last one
         pairs, rng = label_pairs(n_labels), check_random_state(getattr(self, "random_state", 0))
         return TrainingInput(base, X, target, pairs, params, row_weights, rng, new_seed(rng))
@@ -458,8 +448,8 @@ class LocallyCorrected(LearnerClassifier):
         neighbourhood = seed_estimator(self._part("neighbourhood"), data.seed)
         row_weights = data.row_weights[validation_indices]
         labels = replace(data.target, Y=validation.Y).as_given(np.arange(len(validation.Y)))
-        weights = None if all_equal(row_weights) else row_weights
-        fit_with_weights(neighbourhood, (validation.X, labels), weights)
+        weights = None if training.all_equal(row_weights) else row_weights
+        training.fit_with_weights(neighbourhood, (validation.X, labels), weights)
 
         parts = [train, *(validation_indices[rest] for rest, _ in folds)]
         models = self._train(data, rows, parts)

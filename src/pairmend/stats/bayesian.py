@@ -12,20 +12,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from pairmend.stats.tables import (
-    ROUNDING_ERROR,
-    Table,
-    check_share,
-    pairs_of,
-    read_losses,
-)
+from pairmend.stats import tables
 
 ROPE = 0.01
 """Default half-width of the region of practical equivalence, for losses in [0, 1]."""
 
 
 def corrected_t_test(
-    losses: Table, *, rope: float = ROPE, test_share: float | None = None
+    losses: tables.Table, *, rope: float = ROPE, test_share: float | None = None
 ) -> pd.DataFrame:
     """Compare all pairs of algorithms on one set over the folds: a t-test, and its Bayesian form.
 
@@ -87,7 +81,7 @@ def corrected_t_test(
     # The folds' differences are correlated because their training sets share rows. Nadeau and
     # Bengio's variance of the mean is (1 / n + rho / (1 - rho)) * s**2, where s**2 is the
     # variance over the n folds and rho is the share of the rows that a fold tests on.
-    table = read_losses(losses, row_is="fold")
+    table = tables.read_losses(losses, row_is="fold")
     index = table.index
     if "set" in index.names and index.get_level_values("set").nunique() > 1:
         raise ValueError(
@@ -98,12 +92,12 @@ def corrected_t_test(
         folds = index.get_level_values("fold") if "fold" in index.names else index
         share = 1 / folds.nunique()
     else:
-        share = check_share("test_share", test_share)
+        share = tables.check_share("test_share", test_share)
     values, n_folds = table.to_numpy(), len(table)
     first, second = np.triu_indices(values.shape[1], 1)
     differences = values[:, first] - values[:, second]
     # Differences of rounding error count as 0, in the mean and in the standard deviation.
-    negligible = ROUNDING_ERROR * np.abs(values).max()
+    negligible = tables.ROUNDING_ERROR * np.abs(values).max()
     differences[np.abs(differences) <= negligible] = 0.0
     mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
     spread[spread <= negligible] = 0.0
@@ -125,12 +119,12 @@ def corrected_t_test(
             "equivalent": 1 - below - above,
             "second_better": above,
         },
-        index=pairs_of(table.columns),
+        index=tables.pairs_of(table.columns),
     )
 
 
 def bayesian_signed_rank(
-    losses: Table,
+    losses: tables.Table,
     *,
     rope: float = ROPE,
     prior_strength: float = 0.5,
@@ -190,19 +184,19 @@ def bayesian_signed_rank(
     FCM   FCM-O             -0.01          0.28        0.72           0.00
     """
     table, width, weights, negligible = _sampled(losses, rope, prior_strength, n_samples, seed)
-    pairs = pairs_of(table.columns, control)
+    pairs = tables.pairs_of(table.columns, control)
     rows = []
     for first, second in pairs:
         differences = (table[first] - table[second]).to_numpy()
         regions = _regions(differences, width, weights, negligible)
-        most_probable = regions >= regions.max(axis=0) - ROUNDING_ERROR
+        most_probable = regions >= regions.max(axis=0) - tables.ROUNDING_ERROR
         rows.append([differences.mean(), *(most_probable / most_probable.sum(axis=0)).mean(axis=1)])
     columns = ["mean_difference", "first_better", "equivalent", "second_better"]
     return pd.DataFrame(rows, index=pairs, columns=columns)
 
 
 def signed_rank_posterior(
-    losses: Table,
+    losses: tables.Table,
     *,
     rope: float = ROPE,
     prior_strength: float = 0.5,
@@ -241,15 +235,15 @@ def signed_rank_posterior(
 
 
 def _sampled(
-    losses: Table, rope: float, prior_strength: float, n_samples: int, seed: int
+    losses: tables.Table, rope: float, prior_strength: float, n_samples: int, seed: int
 ) -> tuple[pd.DataFrame, float, NDArray[np.float64], float]:
     """Return losses, rope, weights of prior and sets in each sample, and the rounding error."""
     width = _check_not_negative("rope", rope)
     strength = _check_not_negative("prior_strength", prior_strength)
-    table = read_losses(losses)
+    table = tables.read_losses(losses)
     parameters = [strength, *np.ones(len(table))]
     weights = np.random.default_rng(seed).dirichlet(parameters, n_samples)
-    return table, width, weights, ROUNDING_ERROR * np.abs(table.to_numpy()).max()
+    return table, width, weights, tables.ROUNDING_ERROR * np.abs(table.to_numpy()).max()
 
 
 def _regions(

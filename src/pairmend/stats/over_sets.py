@@ -7,19 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from pairmend.stats import adjustment
-from pairmend.stats.tables import (
-    ROUNDING_ERROR,
-    Table,
-    average_ranks,
-    check_choice,
-    check_share,
-    levels,
-    pairs_of,
-    ranks_within_sets,
-    read_losses,
-    read_table,
-)
+from pairmend.stats import adjustment, tables
 
 MOST_EXACT = 25
 """Number of different sets up to which the p-value of a pair is exact by default."""
@@ -28,7 +16,7 @@ _BATCH = 500
 """Resamples drawn at a time, which bounds the memory to n_pairs * n_sets * 500 numbers."""
 
 
-def friedman(losses: Table) -> pd.Series:
+def friedman(losses: tables.Table) -> pd.Series:
     """Test whether all algorithms perform alike, by the ranks of their losses.
 
     Parameters
@@ -69,9 +57,9 @@ def friedman(losses: Table) -> pd.Series:
     zero_one    0.8669
     dtype: float64
     """
-    table = read_losses(losses, algorithms=3)
+    table = tables.read_losses(losses, algorithms=3)
     n_sets, n_algorithms = table.shape
-    ranks = ranks_within_sets(table.to_numpy())
+    ranks = tables.ranks_within_sets(table.to_numpy())
     chi_square, p_value = 0.0, 1.0
     if (np.ptp(ranks, axis=1) > 0).any():  # else all losses are equal, and scipy computes 0 / 0
         outcome = stats.friedmanchisquare(*ranks.T)
@@ -117,12 +105,12 @@ def critical_difference(n_algorithms: int, n_sets: int, *, alpha: float = 0.05) 
     """
     if n_algorithms < 2 or n_sets < 1:
         raise ValueError(f"expected 2 algorithms and 1 set or more, got {n_algorithms}, {n_sets}")
-    level = check_share("alpha", alpha)
+    level = tables.check_share("alpha", alpha)
     quantile = stats.studentized_range.isf(level, n_algorithms, np.inf)
     return float(quantile * _rank_unit(n_algorithms, n_sets))
 
 
-def nemenyi(losses: Table) -> pd.DataFrame:
+def nemenyi(losses: tables.Table) -> pd.DataFrame:
     """Compare all pairs of algorithms by their average ranks.
 
     Parameters
@@ -152,15 +140,15 @@ def nemenyi(losses: Table) -> pd.DataFrame:
           FCM-O             1.375   0.1263
     FCM   FCM-O            -0.250   0.9334
     """
-    table = read_losses(losses)
+    table = tables.read_losses(losses)
     n_sets, n_algorithms = table.shape
-    ranks = average_ranks(table).to_numpy()
+    ranks = tables.average_ranks(table).to_numpy()
     first, second = np.triu_indices(n_algorithms, 1)
     differences = ranks[first] - ranks[second]
     ranges = np.abs(differences) / _rank_unit(n_algorithms, n_sets)
     p_values = np.minimum(stats.studentized_range.sf(ranges, n_algorithms, np.inf), 1)
     return pd.DataFrame(
-        {"rank_difference": differences, "p_value": p_values}, index=pairs_of(table.columns)
+        {"rank_difference": differences, "p_value": p_values}, index=tables.pairs_of(table.columns)
     )
 
 
@@ -170,7 +158,7 @@ def _rank_unit(n_algorithms: int, n_sets: int) -> float:
 
 
 def wilcoxon(
-    losses: Table,
+    losses: tables.Table,
     *,
     adjust: str | None = "bergmann-hommel",
     method: str = "auto",
@@ -234,10 +222,10 @@ def wilcoxon(
           FCM-O         0.0    0.125             0.375         -1.000     0
     FCM   FCM-O         2.5    1.000             1.000          0.167     1
     """
-    check_choice("adjust", adjust, (None, *adjustment.METHODS))
-    check_choice("method", method, ("auto", "normal", "exact"))
-    table = read_losses(losses)
-    index = pairs_of(table.columns, control)
+    tables.check_choice("adjust", adjust, (None, *adjustment.METHODS))
+    tables.check_choice("method", method, ("auto", "normal", "exact"))
+    table = tables.read_losses(losses)
+    index = tables.pairs_of(table.columns, control)
     if control is not None and adjust not in ("holm", None):
         raise ValueError(
             f"adjust={adjust!r} is for all pairs of algorithms; with control={control!r} pass "
@@ -300,10 +288,13 @@ def _signed_levels(first: NDArray[np.float64], second: NDArray[np.float64]) -> N
     differences = first - second
     scale = max(np.abs(first).max(), np.abs(second).max())
     sizes = np.concatenate([[0.0], np.abs(differences)])  # level 0 is the difference 0
-    return np.sign(differences).astype(np.int64) * levels(sizes[None], np.array([[scale]]))[0, 1:]
+    return (
+        np.sign(differences).astype(np.int64)
+        * tables.levels(sizes[None], np.array([[scale]]))[0, 1:]
+    )
 
 
-def spearman(losses: Table, characteristics: Table) -> pd.DataFrame:
+def spearman(losses: tables.Table, characteristics: tables.Table) -> pd.DataFrame:
     """Correlate each algorithm's losses with each characteristic of the sets.
 
     Parameters
@@ -332,10 +323,10 @@ def spearman(losses: Table, characteristics: Table) -> pd.DataFrame:
     LC             LPW       -0.632    0.368
                    FCM        0.949    0.051
     """
-    table = read_losses(losses, algorithms=1, sets=3)
+    table = tables.read_losses(losses, algorithms=1, sets=3)
     if isinstance(losses, pd.DataFrame) and isinstance(characteristics, pd.DataFrame | pd.Series):
         characteristics = characteristics.reindex(table.index)
-    numbers = read_table(characteristics, "characteristics", "characteristic")
+    numbers = tables.read_table(characteristics, "characteristics", "characteristic")
     if len(numbers) != len(table):
         raise ValueError(
             f"losses has {len(table)} sets and characteristics {len(numbers)}: pass the same sets "
@@ -351,7 +342,7 @@ def spearman(losses: Table, characteristics: Table) -> pd.DataFrame:
 
 def _columns(table: pd.DataFrame) -> list[NDArray[np.int64]]:
     values = table.to_numpy().T
-    return list(levels(values, np.abs(values).max(axis=1, keepdims=True)))
+    return list(tables.levels(values, np.abs(values).max(axis=1, keepdims=True)))
 
 
 def _correlation(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[float, float]:
@@ -362,7 +353,7 @@ def _correlation(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[float, flo
 
 
 def bootstrap_intervals(
-    losses: Table,
+    losses: tables.Table,
     *,
     control: Hashable | None = None,
     confidence: float = 0.95,
@@ -406,13 +397,13 @@ def bootstrap_intervals(
     first second
     LPW   FCM          0.1  0.025  0.15
     """
-    level = check_share("confidence", confidence)
-    table = read_losses(losses)
-    pairs = pairs_of(table.columns, control)
+    level = tables.check_share("confidence", confidence)
+    table = tables.read_losses(losses)
+    pairs = tables.pairs_of(table.columns, control)
     values = np.array([table[first] - table[second] for first, second in pairs])
     means = dict.fromkeys(["estimate", "low", "high"], values.mean(axis=1))
     intervals = pd.DataFrame(means, index=pairs)
-    varies = np.ptp(values, axis=1) > ROUNDING_ERROR * np.abs(table.to_numpy()).max()
+    varies = np.ptp(values, axis=1) > tables.ROUNDING_ERROR * np.abs(table.to_numpy()).max()
     if varies.any():  # a difference that does not vary has no such interval
         found = stats.bootstrap(
             (values[varies],),
