@@ -1,6 +1,5 @@
 """Every public classifier passes the own checks and those of scikit-learn."""
 
-import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
@@ -92,6 +91,7 @@ CHECKED = {
     "cmlpp": pairwise.PairwisePerceptrons(random_state=0),
     "ml-knn": MLkNN(5),
     "mended": MendedClassifier(cv=2, random_state=0),
+    "mended-landmarks": MendedClassifier(cv=2, max_landmarks=20, random_state=0),
     "mended-nb": MendedClassifier(RandomSubspaceNB(4), scaling="range", **FIXED),
     "mended-forest": MendedClassifier(
         RandomForestClassifier(3, max_depth=3), criterion="micro_f1", scaling="standard", **FIXED
@@ -125,7 +125,6 @@ WEIGHED = {
     "mended-scaled": MendedClassifier(BASES["scaled"], cv=2, random_state=0),
     "mended-own-forest": MendedClassifier(MultiLabelForest(random_state=0), cv=2, random_state=0),
 }  # fmt: skip
-WITH_PAIRS = (*PAIRWISE, "mlpp", "cmlpp", "perceptrons", "svm")
 OF_CLASSES = ("corrected-classes", "naive-bayes")
 NOT_FOR = {
     # Labels in another order are drawn, and cut into folds, in another order.
@@ -135,7 +134,6 @@ NOT_FOR = {
     "pairs_without_rows": ("overlap",),
     "labels_that_never_or_always_occur": ("overlap", *OF_CLASSES),
     "frames_and_forms_of_targets": OF_CLASSES,
-    "one_dimensional_classes": OF_CLASSES,
     # The default base scales dense rows only.
     "sparse_rows": ("mended",),
     # A margin of 0, or a distance, that rounding moves.
@@ -152,8 +150,7 @@ def cases():
         for check in checks.CHECKS:
             of_check = check.__name__.removeprefix("check_")
             in_table = name in (WEIGHED if check in checks.OF_WEIGHTS else CHECKED)
-            without_pairs = check in checks.OF_PAIRS_ONLY and not name.startswith(WITH_PAIRS)
-            if in_table and not without_pairs and not name.startswith(NOT_FOR.get(of_check, ())):
+            if in_table and not name.startswith(NOT_FOR.get(of_check, ())):
                 yield pytest.param(check, name, id=f"{name}-{of_check}")
 
 
@@ -187,18 +184,3 @@ def test_every_public_classifier_is_checked():
     classifiers = set(CLASSIFIERS.values())
     assert classifiers == {type(clf) for clf in CHECKED.values()}
     assert classifiers - {MLkNN} == {type(clf) for clf in WEIGHED.values()}
-
-
-@pytest.mark.parametrize(("n_rows", "max_landmarks"), [(120, 20), (700, 600)], ids=["few", "many"])
-@pytest.mark.parametrize("estimator", ["auto", GaussianNB()], ids=str)
-def test_a_row_does_not_depend_on_its_company_with_landmarks(estimator, n_rows, max_landmarks):
-    rng = np.random.RandomState(0)
-    X = rng.randn(n_rows + 20, 4) * [1, 10, 0.1, 1e-3]
-    scores = X @ rng.randn(4, 3) + 2 * np.sin(3 * X[:, :1])
-    Y = scores + rng.randn(*scores.shape) > 0  # local errors of a linear model
-    clf = MendedClassifier(estimator, max_landmarks=max_landmarks, random_state=0, cv=3)
-    clf, new = clf.fit(X[:n_rows], Y[:n_rows]), X[n_rows:]
-    alone = [(clf.predict(row)[0], clf.predict_proba(row)[0]) for row in new[:, np.newaxis]]
-    labels, proba = map(np.array, zip(*alone, strict=True))
-    np.testing.assert_array_equal(labels, clf.predict(new))
-    np.testing.assert_allclose(proba, clf.predict_proba(new), rtol=0, atol=1e-12)
