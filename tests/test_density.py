@@ -7,7 +7,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -20,7 +19,6 @@ from pairmend import (
     MendedClassifier,
     PairwiseClassifier,
 )
-from pairmend._utils.arrays import MOSTLY_ZEROS, SPARSE_SHARE, by_density, densify, to_csr
 
 
 @pytest.fixture
@@ -98,37 +96,3 @@ def test_memory_is_not_larger_than_with_dense_rows(clf, rng):
     Y = rng.rand(400, 3) < 0.4
     clone(clf).fit(X, Y)  # imports and compiles what it needs
     assert peak_memory(clf, X, Y) < peak_memory(clf, X + 1, Y)
-
-
-def matrix(rng, density, dtype=np.float64, order="C"):
-    X = np.zeros((40, 50))
-    n_stored = round(density * X.size)
-    X.ravel()[rng.permutation(X.size)[:n_stored]] = rng.rand(n_stored) - 2
-    return np.asarray(X, dtype=dtype, order=order)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, bool])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_conversion_equals_that_of_scipy(rng, dtype, order):
-    X, dense = matrix(rng, 0.04, dtype, order), matrix(rng, 0.5, dtype, order)
-    X[3] = 0
-    if dtype is np.float64:
-        X[0, 0], X[1, 1] = np.nan, -0.0  # NaN is stored, a negative zero is not
-    for found, rows in ((by_density(X), X), *((to_csr(X), X) for X in (X, X[::2, 5:], dense))):
-        expected = sparse.csr_array(rows)
-        assert (found.format, found.shape) == ("csr", expected.shape)
-        for name in ("data", "indices", "indptr"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-            assert getattr(found, name).dtype == getattr(expected, name).dtype
-
-
-def test_density_decides(rng):
-    few, above = matrix(rng, MOSTLY_ZEROS), matrix(rng, MOSTLY_ZEROS + 0.001)
-    assert sparse.issparse(by_density(few))
-    assert by_density(above) is above
-    assert sparse.issparse(by_density(sparse.csr_array(matrix(rng, SPARSE_SHARE))))
-    many = matrix(rng, SPARSE_SHARE + 0.001)
-    for function in (by_density, densify):
-        np.testing.assert_array_equal(function(sparse.csr_array(many)), many)
-    for X in (np.zeros(4), np.zeros((2, 3), dtype=object), np.zeros((2, 3), dtype=np.float16)):
-        assert by_density(X) is X

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
@@ -104,41 +103,26 @@ class WithoutNumbers(LogisticRegression):
 
 @pytest.mark.parametrize("kind", WRAPPING)
 @pytest.mark.parametrize(
-    ("base", "fit", "new", "params", "message"),
+    ("base", "params", "message"),
     [
-        (GaussianNB(), lambda X: X[:0], None, {}, "0 sample"),
-        (GaussianNB(), lambda X: X[:, 0], None, {}, "Expected 2D array"),
-        (GaussianNB(), lambda X: np.where(X > 3, np.nan, X), None, {}, r"NaN(.|\n)*GaussianNB"),
-        (GaussianNB(), None, lambda X: X[:, :2], {}, "X has 2 features, but .* is expecting 6"),
-        (GaussianNB(), None, lambda X: X[0], {}, "Reshape your data"),
-        (GaussianNB(), None, lambda X: X * np.nan, {}, "NaN"),
-        (GaussianNB(), None, lambda X: X[:0], {}, "0 sample"),
-        (GaussianNB(), pd.DataFrame, lambda X: pd.DataFrame(X)[[1, 0, 2, 3, 4, 5]], {}, "order"),
-        (LinearSVC(), None, None, {}, "LinearSVC has no predict_proba.*CalibratedClassifierCV"),
-        ("svm", None, None, {}, "'estimator' parameter"),
-        (GaussianNB(), None, None, {"sample_weight": -np.ones(80)}, "[Nn]egative"),
-        (GaussianNB(), None, None, {"sample_weight": np.zeros(80)}, "at least one non-zero"),
-        (GaussianNB(), None, None, {"sample_weight": np.ones(7)}, "shape"),
-        (WithoutNumbers(max_iter=1000), None, None, {}, "WithoutNumbers must give a column"),
+        (LinearSVC(), {}, "LinearSVC has no predict_proba.*CalibratedClassifierCV"),
+        ("svm", {}, "'estimator' parameter"),
+        (GaussianNB(), {"sample_weight": -np.ones(80)}, "[Nn]egative"),
+        (GaussianNB(), {"sample_weight": np.zeros(80)}, "at least one non-zero"),
+        (WithoutNumbers(max_iter=1000), {}, "WithoutNumbers must give a column"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_refused_rows_weights_and_bases(kind, base, fit, new, params, message, small_set):
-    X, Y = small_set
-    given = X if fit is None else fit(X)
+def test_refused_weights_and_bases(kind, base, params, message, small_set):
     with pytest.raises(ValueError, match=message):
-        kind(base).fit(given, Y[: len(given)], **params).predict(X if new is None else new(X))
+        kind(base).fit(*small_set, **params).predict(small_set[0])
 
 
 @both
 def test_errors_that_name_what_is_missing(kind, small_set):
-    with pytest.raises(ValueError, match="NaN") as caught:
+    with pytest.raises(ValueError, match=r"NaN(.|\n)*GaussianNB") as caught:
         kind(GaussianNB()).fit(small_set[0] * np.nan, small_set[1])
     assert "training the pair of labels number 0 and 1 on" in caught.value.__notes__[0]
-    with pytest.raises(NotFittedError):
-        kind().predict(small_set[0])
-    with pytest.raises(TypeError, match="colour"):
-        kind(GaussianNB()).fit(*small_set, colour="red")
     with pytest.raises(TypeError, match="KNeighborsClassifier.* 'sample_weight'"):
         kind(KNeighborsClassifier()).fit(*small_set, sample_weight=np.ones(80))
 

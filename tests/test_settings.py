@@ -10,7 +10,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from array_libraries import Library, dispatched
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier
 from pairmend.baselines import BinaryRelevance
 from pairmend.thresholds import F1Thresholds
@@ -115,17 +114,3 @@ def test_refused_validation_parts(validation, message):
         CorrectedPairwiseClassifier(validation=validation).fit(X, Y)
     with pytest.raises(ValueError, match="'sets' does not use the threshold 0.3"):
         made("MendedClassifier", decision="sets", threshold=0.3).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("clf", "message"),
-    [
-        (MendedClassifier(None, cv=2, n_jobs=2), "n_jobs=2 has no effect"),
-        (CorrectedPairwiseClassifier(n_jobs=2), "n_jobs=2 has no effect"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_settings_without_effect_on_arrays_are_warnings(clf, message):
-    library, (X, Y) = Library("strict"), data_for("MendedClassifier")
-    with dispatched(), pytest.warns(UserWarning, match=message):
-        clf.fit(library(X), library(Y))
