@@ -7,6 +7,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier, RandomSubspaceNB
+from pairmend.mended.rows import draw_rows
 from pairmend.thresholds import F1Thresholds
 
 X, Y = make_multilabel_classification(150, n_features=6, n_classes=4, n_labels=1, random_state=0)
@@ -58,3 +59,23 @@ def test_the_unit_of_partial_fit_is_that_of_the_first_call():
     np.testing.assert_allclose(streamed(1e3, 1e3, 1e3), plain, atol=1e-8)
     # Later rows keep what they weigh relative to earlier ones.
     assert abs(streamed(1, 1, 100) - plain).max() > 0.01
+
+
+def test_rows_are_drawn_by_their_weights():
+    rng = np.random.RandomState(0)
+    weights = rng.choice([0.1, 1.0, 40.0], size=200, p=[0.3, 0.65, 0.05])
+    hits, totals = np.zeros(200), []
+    for _ in range(2000):
+        rows, counts = draw_rows(rng.permutation(200), weights, 60, rng)
+        assert len(np.unique(rows)) == len(rows)
+        assert abs(len(rows) - 60) <= 1
+        hits[rows] += 1
+        totals.append(counts[rows].sum())
+    # Horvitz and Thompson: the total is exact in the mean. Three standard errors.
+    error = 3 * np.std(totals) / np.sqrt(len(totals))
+    assert np.mean(totals) == pytest.approx(weights.sum(), abs=error + 1e-9)
+    light, heavy = hits[weights == 0.1].mean(), hits[weights == 1.0].mean()
+    assert heavy / light == pytest.approx(10, rel=0.1)
+    assert (hits[weights == 40] == 2000).all()
+    rows, counts = draw_rows(np.array([3, 1, 0, 2]), np.full(4, 0.5), 2, None)
+    assert (rows.tolist(), counts.tolist()) == ([3, 1], [0.5] * 4)  # equal ones from the front

@@ -14,7 +14,6 @@ from sklearn.svm import SVC
 
 import pairmend
 from pairmend import GlobalNeighbourhood, MendedClassifier
-from pairmend._utils.classifiers import seed_estimator
 from pairmend.thresholds import F1Thresholds, FixedThreshold, NeverEmpty, TopLabels
 from public_classifiers import CLASSIFIERS, QUICK, data_for, made, rows
 
@@ -179,12 +178,3 @@ def test_parameters_of_the_default_neighbourhood_can_be_set(name):
     set_after = made(name).set_params(neighbourhood__beta=9.0)
     given = made(name, neighbourhood=pairmend.GaussianNeighbourhood(beta=9.0))
     assert_same_outputs(outputs(set_after.fit(X, y), X), outputs(given.fit(X, y), X), "beta")
-
-
-def test_default_bases_are_seeded_by_their_owner():
-    """Nested in another classifier, a default base has the same result as alone."""
-    inner = pairmend.CalibratedLabelRanking()
-    clf = seed_estimator(inner, 5)
-    assert clf.get_params(deep=False) == {**inner.get_params(deep=False), "random_state": 5}
-    given = seed_estimator(pairmend.CalibratedLabelRanking(SVC()), 5)
-    assert given.estimator.random_state == 5

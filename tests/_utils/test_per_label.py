@@ -140,20 +140,6 @@ def test_what_is_not_shared():
     np.testing.assert_allclose(models[0].scaler_.scaler_.mean_, X.mean(axis=0) / 2)
 
 
-@pytest.mark.parametrize("rows", [sparse.csr_array(X), X], ids=["CSR", "dense"])
-def test_invalid_rows_are_refused_as_by_one_model(rows):
-    base = LogisticRegression() if rows is X else ScaledLogisticRegression()
-    rows = rows / 1e3
-    classifier = BinaryRelevance(base).fit(rows, Y)
-    for value, message in ((np.nan, "contains NaN"), (np.inf, "contains infinity")):
-        bad = rows.copy()
-        bad[0, 0] = value
-        with pytest.raises(ValueError, match=message):
-            classifier.predict_proba(bad)
-    with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 4 features"):
-        classifier.predict_proba(rows[:, :3])
-
-
 def test_problems_of_the_models_are_reported():
     classifier = BinaryRelevance(ScaledLogisticRegression()).fit(X, Y)
     classifier.models_[0].classifier_.coef_[:] = np.nan
