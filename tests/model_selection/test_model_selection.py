@@ -1,7 +1,6 @@
-"""Stratified folds against slow loops; notes on errors of classifiers that are fitted on folds."""
+"""Stratified folds; notes on errors of classifiers that are fitted on folds."""
 
 import re
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from pairmend import MendedClassifier, ThresholdedClassifier
-from pairmend.model_selection import MultilabelStratifiedKFold, _assign_rows
+from pairmend.model_selection import MultilabelStratifiedKFold
 from public_classifiers import rows
 
 seeds = st.integers(0, 99)
@@ -45,42 +44,6 @@ def n_gaps(Y, folds):
     return sum(int((~enough[fold].any(axis=0)).sum()) for fold in folds)
 
 
-def slow_assignment(Y, n_folds, rng):
-    """Assign rows by iterative stratification, one cell at a time."""
-    n_rows, n_labels = Y.shape
-    room = [n_rows // n_folds + (fold < n_rows % n_folds) for fold in range(n_folds)]
-    totals = [int(sum(column)) for column in Y.T]
-    deficit = [[Fraction(total * size, n_rows) for total in totals] for size in room]
-    fold_of, order = {}, list(rng.permutation(n_rows))
-    while True:
-        left = [row for row in order if row not in fold_of]
-        counts = {label: sum(Y[row, label] for row in left) for label in range(n_labels)}
-        counts = {label: count for label, count in counts.items() if count}
-        if not counts:
-            break
-        rarest = min(counts, key=counts.get)
-        for row in [row for row in left if Y[row, rarest]]:
-            keys = {fold: (deficit[fold][rarest], room[fold]) for fold in range(n_folds)}
-            most = max(key for key in keys.values() if key[1])
-            free = [fold for fold, key in keys.items() if key == most]
-            fold = free[rng.randint(len(free))]
-            fold_of[row] = fold
-            room[fold] -= 1
-            for label in range(n_labels):
-                deficit[fold][label] -= int(Y[row, label])
-    for row in left:
-        fold_of[row] = next(fold for fold in range(n_folds) if room[fold])
-        room[fold_of[row]] -= 1
-    return [fold_of[row] for row in range(n_rows)]
-
-
-@given(labelled_rows(), seeds)
-def test_rows_of_the_rarest_label_are_assigned_first(case, seed):
-    Y, n_folds = case
-    fast = _assign_rows(Y.astype(bool), n_folds, np.random.RandomState(seed))
-    assert fast.tolist() == slow_assignment(Y, n_folds, np.random.RandomState(seed))
-
-
 @settings(max_examples=30)
 @given(labelled_rows(), seeds)
 @example((TRIANGLE, 2), 0)  # has a gap that is unavoidable
@@ -102,13 +65,11 @@ def test_folds_are_equal_parts_and_no_exchange_of_two_rows_lowers_the_number_of_
             assert n_gaps(Y, swapped) >= number
 
 
-def skewed_set(n_rows=1000, n_labels=20):
-    shares = 0.5 * 0.75 ** np.arange(n_labels)  # from every second row to one in five hundred
-    return (np.random.RandomState(5).random_sample((n_rows, n_labels)) < shares).astype(int)
-
-
-def test_seeds_and_forms_of_indicators():
-    Y = skewed_set(100, 8)
+def test_shares_of_labels_seeds_and_forms_of_indicators(rng):
+    shares = 0.5 * 0.75 ** np.arange(20)  # from every second row to one in five hundred
+    Y = (rng.random_sample((1000, 20)) < shares).astype(int)
+    counts = [Y[fold].sum(axis=0) for fold in folds_of(Y, 5)]
+    assert np.ptp(counts, axis=0).max() == 1
     first, other, state = folds_of(Y, 5), folds_of(Y, 5, 1), np.random.RandomState(0)
     assert not all(map(np.array_equal, first, other))
     assert all(map(np.array_equal, first, folds_of(Y, 5, state)))
