@@ -11,16 +11,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.parallel import delayed
 
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier, ThresholdedClassifier
-from pairmend._utils.progress import MAX_MESSAGES, messages_to, report, run_calls
+from pairmend._utils.progress import MAX_MESSAGES, messages_to, run_calls
 from pairmend.baselines import BinaryRelevance
 from public_classifiers import CLASSIFIERS, data_for, made, rows
 
 X, Y = rows()
-
-
-class Owner:
-    def __init__(self, verbose=False):
-        self.verbose = verbose
+OWNER = BinaryRelevance()
 
 
 def heard(function):
@@ -31,43 +27,23 @@ def heard(function):
     return [re.sub(r", \d+\.\d s$", "", message) for message in messages]
 
 
-@pytest.mark.parametrize(
-    ("owner", "message", "printed"),
-    [
-        (Owner(True), "(split 1 of 2)  one\n  line", "[Owner] (split 1 of 2) one line\n"),
-        (Owner(np.True_), lambda: "made", "[Owner] made\n"),
-        (Owner(), lambda: 1 / 0, ""),  # a message that is not shown is not made
-        (object(), "message", ""),
-        (None, "message", ""),
-    ],
-)
-def test_messages_are_printed_if_verbose_or_go_to_a_listener(owner, message, printed, capsys):
-    report(owner, message)
-    assert capsys.readouterr() == (printed, "")
-    assert heard(lambda: report(Owner(), "heard")) == ["[Owner] heard"]
-    with pytest.raises(ZeroDivisionError), messages_to([].append):
-        raise ZeroDivisionError
-    report(Owner(True), "after its block")
-    assert capsys.readouterr() == ("[Owner] after its block\n", "")
-
-
 @pytest.mark.parametrize("n", [0, 1, MAX_MESSAGES, 1234])
 def test_the_number_of_messages_about_results_is_bounded(n):
     results, calls = [], (delayed(abs)(-k) for k in range(n))
     messages = heard(
-        lambda: results.extend(run_calls(Owner(), calls, n, "pair", "trained", n_jobs=1))
+        lambda: results.extend(run_calls(OWNER, calls, n, "pair", "trained", n_jobs=1))
     )
     assert results == list(range(n))
     assert len(messages) == min(n, MAX_MESSAGES)
-    assert messages[-1:] == [f"[Owner] (pair {n} of {n}) trained"] * bool(n)
+    assert messages[-1:] == [f"[BinaryRelevance] (pair {n} of {n}) trained"] * bool(n)
 
 
 def test_a_result_is_computed_when_the_one_before_is_reported():
     events = []
     calls = (delayed(events.append)(f"computed {k}") for k in (1, 2))
-    with messages_to(lambda message: events.append(message.split(")")[0])):
-        run_calls(Owner(), calls, 2, "chain", "trained", n_jobs=1)
-    assert events == ["computed 1", "[Owner] (chain 1 of 2", "computed 2", "[Owner] (chain 2 of 2"]
+    with messages_to(lambda message: events.append(message.split(" ")[2])):
+        run_calls(OWNER, calls, 2, "chain", "trained", n_jobs=1)
+    assert events == ["computed 1", "1", "computed 2", "2"]
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
