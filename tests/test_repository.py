@@ -1,7 +1,6 @@
 """Files that must agree with each other: versions, pins, workflows, extras."""
 
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -18,13 +17,6 @@ def test_files_named_in_the_contributing_page_exist():
     package = ROOT / "src" / "pairmend"
     named = set(re.findall(r"`([\w./]+\.(?:py|md|txt|toml))`", read("CONTRIBUTING.md")))
     assert [name for name in named if not any((p / name).exists() for p in (ROOT, package))] == []
-
-
-def test_no_ignored_file_is_tracked():
-    """A checkout would replace the ignored file of that name, such as an environment."""
-    listed = ["git", "ls-files", "--cached", "--ignored", "--exclude-standard"]
-    ran = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ran.stdout.split() == []
 
 
 def read(name):

@@ -2,12 +2,12 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
-from urllib.error import HTTPError, URLError
+from threading import Thread
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import numpy as np
@@ -19,7 +19,7 @@ from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.persistence import load_model, save_model
 
 pytest.importorskip("fastapi")
-pytest.importorskip("uvicorn")
+uvicorn = pytest.importorskip("uvicorn")
 pytest.importorskip("skops", reason="needs pip install 'pairmend[models]'")
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -41,34 +41,20 @@ def model(tmp_path_factory):
     return path
 
 
-def start(model, **environment):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    words = [
-        sys.executable, "-m", "uvicorn", "--app-dir", EXAMPLES, "--host", "127.0.0.1",
-        "--port", str(port), "--log-level", "warning", "service:app",
-    ]  # fmt: skip
-    given = {**os.environ, "PAIRMEND_MODEL": str(model), "OMP_NUM_THREADS": "1", **environment}
-    return subprocess.Popen(words, env=given, stderr=subprocess.PIPE, text=True), port
-
-
 @pytest.fixture(scope="module")
 def service(model):
-    process, port = start(model)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(1200):
-            assert process.poll() is None, process.stderr.read()
-            try:
-                urlopen(f"{address}/health", timeout=5)
-                break
-            except URLError:
-                time.sleep(0.1)
-        yield address
-    finally:
-        process.terminate()
-        process.communicate(timeout=60)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(EXAMPLES)
+        patch.setenv("PAIRMEND_MODEL", str(model))
+        server = uvicorn.Server(uvicorn.Config("service:app", port=0, log_level="warning"))
+        thread = Thread(target=server.run)
+        thread.start()
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        yield "http://127.0.0.1:{1}".format(*server.servers[0].sockets[0].getsockname())
+        server.should_exit = True
+        thread.join()
 
 
 def call(address, content=None):
@@ -114,10 +100,8 @@ def test_wrong_calls_have_an_answer_with_the_reason(service):
 
 
 def test_a_file_with_another_digest_is_not_served(model):
-    process, _ = start(model, PAIRMEND_SHA256="0" * 64)
-    try:
-        _, errors = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    assert process.returncode != 0
-    assert "SHA-256" in errors
+    words = [sys.executable, "-m", "uvicorn", "--app-dir", EXAMPLES, "--port", "0", "service:app"]
+    given = {**os.environ, "PAIRMEND_MODEL": str(model), "PAIRMEND_SHA256": "0" * 64}
+    ran = subprocess.run(words, env=given, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode != 0
+    assert "SHA-256" in ran.stderr
