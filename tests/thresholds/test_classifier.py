@@ -6,7 +6,7 @@ import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import KFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -14,10 +14,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from pairmend import CalibratedLabelRanking, PairwiseClassifier
+from pairmend import CalibratedLabelRanking
 from pairmend import ThresholdedClassifier as Thresholded
 from pairmend.baselines import BinaryRelevance
-from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold, NeverEmpty
+from pairmend.thresholds import CardinalityThreshold, F1Thresholds, NeverEmpty
 
 
 class RefusesTrainingRows(ClassifierMixin, BaseEstimator):
@@ -94,16 +94,11 @@ def test_sample_weights_reach_the_classifier_and_the_threshold(rng):
     np.testing.assert_array_equal(routed.estimator_.weights_, weights[present])
 
 
-def test_texts_and_searches(small_set):
+def test_texts_and_numbers_as_thresholds(small_set):
     X, Y = small_set
     texts = [" ".join(f"w{k}" for k in np.flatnonzero(y)) + " and" for y in Y]
     words = make_pipeline(CountVectorizer(), OneVsRestClassifier(LogisticRegression()))
     np.testing.assert_array_equal(Thresholded(words).fit(texts, Y).predict(texts), Y)
-    grid = {"threshold": [0.2, FixedThreshold(0.5), CardinalityThreshold()]}
-    clf = Thresholded(PairwiseClassifier(random_state=0), random_state=0)
-    search = GridSearchCV(clf, grid, scoring="f1_micro", cv=2).fit(X, Y)
-    assert search.best_params_["threshold"] in grid["threshold"]
-    assert clf.set_params(threshold=FixedThreshold(), threshold__value=0.6).threshold.value == 0.6
     base = BinaryRelevance(GaussianNB())
     proba = base.fit(X, Y).predict_proba(X)
     np.testing.assert_array_equal(Thresholded(base, 0.3).fit(X, Y).predict(X), proba > 0.3)
