@@ -7,10 +7,9 @@ import tracemalloc
 import pytest
 from sklearn import config_context
 from sklearn.naive_bayes import GaussianNB
-from threadpoolctl import threadpool_limits
 
 from pairmend import CorrectedPairwiseClassifier
-from pairmend._utils.computing import in_threads, thread_count
+from pairmend._utils.computing import in_threads
 
 
 @pytest.mark.parametrize(("base", "n_labels", "memory"), [(GaussianNB(), 8, 3), (None, 25, 16)])
@@ -42,10 +41,3 @@ def test_threads_work_at_the_same_time_and_end_after_an_error(error):
         in_threads(work, range(1000), 2)
     assert sorted(begun) == list(range(len(begun)))
     assert len(begun) < 1000
-
-
-def test_default_number_of_threads_is_that_of_blas():
-    for limit in (1, 2):
-        with threadpool_limits(limits=limit):
-            assert (thread_count(None), thread_count(3)) == (limit, 3)
-            assert thread_count(3, nanoseconds=1e3) == 1
