@@ -120,25 +120,6 @@ def check_labels_that_never_or_always_occur(clf):
     assert (scores[:, 3] > scores[:, 0]).all()
 
 
-def check_pairs_without_rows(clf):
-    if not (hasattr(clf, "pair_support") or hasattr(clf, "pair_supports")):
-        return
-    X, Y = _data()
-    Y[:, 1] = Y[:, 0]  # never exactly one of the two
-    fitted = _fitted(clf, X, Y)
-    if hasattr(clf, "pair_support"):
-        np.testing.assert_array_equal(fitted.pair_support(X)[:, 0], 0.5)
-    else:  # the labels are always there together, if they are
-        first, second = np.moveaxis(fitted.pair_supports(X)[:, 0], 1, 0)
-        np.testing.assert_allclose(first, second, atol=1e-12)
-    Y[:] = 0
-    fitted = _fitted(clf, X, Y)
-    scores = fitted.predict_proba(X)
-    knows_absence = clf.has_virtual_label or not hasattr(clf, "pair_support")
-    assert (scores < 0.5 if knows_absence else scores == 0.5).all()
-    assert not fitted.predict(X).any()
-
-
 def check_inputs_are_not_modified(clf):
     X, Y = _data()
     before = X.copy(), Y.copy()

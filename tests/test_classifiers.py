@@ -131,7 +131,6 @@ NOT_FOR = {
     "label_permutation_permutes_the_output":
         ("mended", "thresholded", "chains", "rakel", *OF_CLASSES),
     # Weights of pairs by their information.
-    "pairs_without_rows": ("overlap",),
     "labels_that_never_or_always_occur": ("overlap", *OF_CLASSES),
     "frames_and_forms_of_targets": OF_CLASSES,
     # The default base scales dense rows only.

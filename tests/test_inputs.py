@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -130,42 +131,35 @@ def test_errors_that_name_what_is_missing(kind, small_set):
 class Fixed:
     """A neighbourhood that is not a scikit-learn estimator, with fixed weights."""
 
-    def __init__(self, make):
-        self.make = make
+    def __init__(self, weights):
+        self.weights = lambda X: weights
 
     def fit(self, X, y=None):
-        self.n = len(X)
         return self
 
-    def weights(self, X):
-        return self.make(len(X), self.n)
 
-
-def alternate(t, m):
-    return np.tile(np.arange(m) % 2, (t, 1))
+ALTERNATE = np.tile(np.arange(32) % 2, (80, 1))
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("weights", "message"),
     [
-        (lambda t, m: alternate(t, m).astype(bool), None),
-        (lambda t, m: alternate(t, m).tolist(), None),
-        (lambda t, m: np.ones((t, m - 1)), r"shape \(80, 31\); expected \(80, 32\)"),
-        (lambda t, m: np.full((t, m), np.nan), "finite and not negative"),
-        (lambda t, m: -np.ones((t, m)), "finite and not negative"),
+        (ALTERNATE[:, 1:], r"shape \(80, 31\); expected \(80, 32\)"),
+        (ALTERNATE * np.nan, "finite and not negative"),
+        (ALTERNATE - 1, "finite and not negative"),
     ],
 )
-def test_weights_of_a_custom_neighbourhood(make, message, small_set):
-    X, Y = small_set
-
-    def fitted(make):
-        clf = CorrectedPairwiseClassifier(GaussianNB(), neighbourhood=Fixed(make), random_state=0)
-        return clf.fit(X, Y)
-
-    if message:
-        with pytest.raises(ValueError, match=message):
-            fitted(make).predict(X)
-    else:
-        expected = fitted(lambda t, m: 1.0 * alternate(t, m)).predict_proba(X)
-        np.testing.assert_allclose(fitted(make).predict_proba(X), expected, atol=1e-6)
-    assert not fitted(lambda t, m: np.zeros((t, m))).confusion(X).any()
+def test_weights_of_a_custom_neighbourhood(weights, message, small_set):
+    clf = CorrectedPairwiseClassifier(GaussianNB(), random_state=0)
+    plain, as_bool, as_list, none, refused = (
+        clone(clf).set_params(neighbourhood=Fixed(given)).fit(*small_set)
+        for given in (
+            1.0 * ALTERNATE, ALTERNATE == 1, ALTERNATE.tolist(), 0.0 * ALTERNATE, weights
+        )
+    )  # fmt: skip
+    expected = plain.predict_proba(small_set[0])
+    for fitted in (as_bool, as_list):
+        np.testing.assert_allclose(fitted.predict_proba(small_set[0]), expected, atol=1e-6)
+    assert not none.confusion(small_set[0]).any()
+    with pytest.raises(ValueError, match=message):
+        refused.predict(small_set[0])

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 import references
 from pairmend import AdaptiveNeighbourhood, GaussianNeighbourhood, GlobalNeighbourhood
@@ -81,17 +80,6 @@ def test_categories_of_a_frame_are_equal_or_not():
     squared = np.array([[0, 1, 2, 0.5], [1, 2, 2, 0.5], [0.5, 1.5, 1.5, 0.0]])
     expected = np.exp(-(squared - squared.min(axis=1, keepdims=True)))
     np.testing.assert_allclose(weights_of(frame, new), expected)
-
-
-@both
-def test_rows_are_transformed_first(kind):
-    texts = ["sea and sun", "sun", "rain", "sea"] * 3
-    vectors = TfidfVectorizer().fit_transform(texts)
-    by_transform = weights_of(texts, texts[:4], kind, transform=TfidfVectorizer())
-    np.testing.assert_allclose(by_transform, weights_of(vectors, vectors[:4], kind))
-    for rows in (["a text", "another"] * 5, np.array([["a", "b"], ["c", "d"]] * 5)):
-        with pytest.raises(ValueError, match=rf"neighbourhood={kind.__name__}\(transform=\.\.\.\)"):
-            kind().fit(rows)
 
 
 FRAME = pd.DataFrame({"c": pd.Categorical(["u", "v"]), "n": [0.0, 1.0]})

@@ -7,7 +7,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.exceptions import DataConversionWarning
 from sklearn.naive_bayes import GaussianNB
 
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
@@ -69,8 +68,6 @@ def test_two_classes_are_one_pair():
     expected = GaussianNB().fit(X, Y[:, 0])
     np.testing.assert_allclose(clf.predict_proba(X), expected.predict_proba(X))
     np.testing.assert_array_equal(clf.predict(X), expected.predict(X))
-    with pytest.warns(DataConversionWarning, match="column-vector"):
-        PairwiseClassifier(GaussianNB()).fit(X, np.arange(len(X))[:, np.newaxis] % 3)
 
 
 def test_tags_of_further_rows():
