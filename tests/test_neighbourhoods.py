@@ -53,7 +53,7 @@ def test_sparse_equals_dense_and_stays_sparse(rng, kind, scale):
     np.testing.assert_allclose(weights_of(sparse.csr_array(X), new, kind), expected, rtol=1e-6)
 
 
-def test_missing_values_and_dtypes(rng):
+def test_missing_values(rng):
     X = rng.rand(10, 3)
     filled, missing, new = X.copy(), X.copy(), np.array([[0.5, np.nan, 0.5]])
     missing[0, 1], filled[0, 1] = np.nan, X[1:, 1].mean()
@@ -61,16 +61,6 @@ def test_missing_values_and_dtypes(rng):
     np.testing.assert_allclose(weights_of(missing, new), weights_of(filled, at_mean))
     empty = np.column_stack([X, np.full(10, np.nan)])
     np.testing.assert_allclose(weights_of(empty, empty), weights_of(X, X))
-    frame = pd.DataFrame(
-        {
-            "i": [1, 2, 3],
-            "b": [True, False, True],
-            "nullable": pd.array([1, None, 3], dtype="Int64"),
-            "o": pd.Series([1.5, 2, None], dtype=object),
-        }
-    )
-    plain = np.array([[1, 1, 1, 1.5], [2, 0, np.nan, 2], [3, 1, 3, np.nan]])
-    np.testing.assert_allclose(weights_of(frame, frame), weights_of(plain, plain))
 
 
 def test_categories_of_a_frame_are_equal_or_not():
