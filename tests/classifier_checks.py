@@ -120,15 +120,6 @@ def check_labels_that_never_or_always_occur(clf):
     assert (scores[:, 3] > scores[:, 0]).all()
 
 
-def check_inputs_are_not_modified(clf):
-    X, Y = _data()
-    before = X.copy(), Y.copy()
-    X.flags.writeable = Y.flags.writeable = False
-    _outputs(clone(clf).fit(X, _target(clf, Y)), X)
-    np.testing.assert_array_equal(X, before[0])
-    np.testing.assert_array_equal(Y, before[1])
-
-
 def check_the_way_to_compute_changes_nothing(clf):
     X, Y = _small_data()
     plain = _fitted(clf, X, Y)
