@@ -33,7 +33,6 @@ PAIRWISE = {
     "qweighted": pairwise.QWeightedVoting(),
     "two-stage": pairwise.TwoStageVoting(),
     "fcm": pairmend.CorrectedPairwiseClassifier(),
-    "fcm-w": pairmend.CorrectedPairwiseClassifier(balance="labels"),
     "fcm-w-pairs-o": pairmend.CorrectedPairwiseClassifier(balance="pairs", overlap=0.3),
     "overlap": pairmend.CorrectedPairwiseClassifier(
         balance="labels", overlap=0.5, calibration_label=True, weighting="information",
@@ -42,7 +41,6 @@ PAIRWISE = {
     "crossed": pairmend.CorrectedPairwiseClassifier(
         overlap=0.5, validation=3, neighbourhood=pairmend.AdaptiveNeighbourhood()
     ),
-    "weighted": pairmend.CorrectedPairwiseClassifier(weighting="information"),
     "global-crisp": pairmend.CorrectedPairwiseClassifier(
         neighbourhood=pairmend.GlobalNeighbourhood(), reference="crisp"
     ),

@@ -1,4 +1,4 @@
-"""Sample weights that change what is chosen, and the unit of weights; see also the checks."""
+"""Sample weights that change what is chosen or drawn; see also the checks."""
 
 import numpy as np
 import pytest
