@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.parallel import delayed
 
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier, ThresholdedClassifier
-from pairmend._utils.progress import MAX_MESSAGES, messages_to, run_calls
+from pairmend._utils.progress import MAX_MESSAGES, messages_to, report, run_calls
 from pairmend.baselines import BinaryRelevance
 from public_classifiers import CLASSIFIERS, data_for, made, rows
 
@@ -25,6 +25,13 @@ def heard(function):
     with messages_to(messages.append):
         function()
     return [re.sub(r", \d+\.\d s$", "", message) for message in messages]
+
+
+def test_a_message_is_one_line_and_made_only_if_it_is_shown():
+    assert heard(lambda: report(OWNER, "(split 1 of 2)  one\n  line")) == [
+        "[BinaryRelevance] (split 1 of 2) one line"
+    ]
+    report(OWNER, lambda: 1 / 0)
 
 
 @pytest.mark.parametrize("n", [0, 1, MAX_MESSAGES, 1234])
