@@ -16,12 +16,6 @@ def published() -> dict[str, pd.DataFrame]:
 
 
 @pytest.fixture(scope="session")
-def thousandths(published) -> dict[str, pd.DataFrame]:
-    """The same as whole numbers: no rounding error in them."""
-    return {name: (1000 * table).round().astype(int) for name, table in published.items()}
-
-
-@pytest.fixture(scope="session")
 def loss_tables():
     """Tables of 3 to 6 algorithms on 2 to 12 sets, with many ties."""
     shapes = st.tuples(st.integers(2, 12), st.integers(3, 6))

@@ -32,31 +32,22 @@ def test_friedman_is_that_of_scipy(loss_tables, data):
     assume(expected.statistic < n * (k - 1) - 1e-6)
     f = (n - 1) * expected.statistic / (n * (k - 1) - expected.statistic)
     assert result["iman_davenport"] == pytest.approx(f, abs=1e-9)
-    # The tail of F is a regularised incomplete beta function.
-    a, b = k - 1, (k - 1) * (n - 1)
-    tail = scipy_stats.beta.cdf(b / (b + a * f), b / 2, a / 2)
+    tail = scipy_stats.f(k - 1, (k - 1) * (n - 1)).sf(f)
     assert result["iman_davenport_p_value"] == pytest.approx(tail)
 
 
 def test_extremes_of_friedman():
-    names = ["chi_square", "p_value", "iman_davenport", "iman_davenport_p_value"]
-    assert friedman(np.ones((5, 3)))[names].tolist() == [0, 1, 0, 1]
-    found = friedman([[1, 2, 3]] * 7)
-    assert found["chi_square"] == pytest.approx(7 * 2)
-    assert found[names[2:]].tolist() == [np.inf, 0]
+    assert friedman(np.ones((5, 3))).tolist() == [0, 1, 0, 1]
+    assert friedman([[1, 2, 3]] * 7).tolist() == [14, pytest.approx(np.exp(-7)), np.inf, 0]
 
 
-# Demšar (2006), table 5: q of the two-tailed Nemenyi test for 2, 3, … 10 algorithms.
-Q = {
-    0.05: [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164],
-    0.10: [1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920],
-}
-
-
-@pytest.mark.parametrize("alpha", Q)
-@pytest.mark.parametrize("k", [2, 5, 10])
-def test_critical_differences_are_those_of_demsars_table(alpha, k, rng):
-    expected = Q[alpha][k - 2] * np.sqrt(k * (k + 1) / (6 * 12))
+@pytest.mark.parametrize(
+    ("alpha", "k", "q"),
+    [(0.05, 2, 1.960), (0.05, 5, 2.728), (0.05, 10, 3.164), (0.1, 2, 1.645), (0.1, 10, 2.920)],
+)
+def test_critical_differences_are_those_of_demsars_table(alpha, k, q, rng):
+    """Demšar (2006), table 5: q of the two-tailed Nemenyi test."""
+    expected = q * np.sqrt(k * (k + 1) / (6 * 12))
     assert critical_difference(k, 12, alpha=alpha) == pytest.approx(expected, rel=6e-4)
     # A pair whose ranks differ by the critical difference has the p-value alpha.
     losses = rng.uniform(size=(12, k))
@@ -65,23 +56,17 @@ def test_critical_differences_are_those_of_demsars_table(alpha, k, rng):
     assert (beyond == (pairs["p_value"] <= alpha)).all()
 
 
-def exact_p_value(differences):
-    """The share of all sign patterns whose rank sum is as far from the middle."""
-    d = differences[differences != 0]
-    ranks = scipy_stats.rankdata(abs(d))
-    middle = ranks.sum() / 2
-    observed = abs(ranks[d > 0].sum() - middle)
-    patterns = list(product([0, 1], repeat=len(d)))
-    return np.mean([abs(np.dot(signs, ranks) - middle) >= observed - 1e-9 for signs in patterns])
-
-
 @given(data=st.data())
-def test_exact_distribution_is_that_of_all_signs(data):
-    shape = data.draw(st.tuples(st.integers(2, 8), st.just(2)))
-    cells = st.lists(st.integers(0, 6), min_size=shape[0] * 2, max_size=shape[0] * 2)
-    losses = np.array(data.draw(cells)).reshape(shape)
+def test_exact_distribution_is_that_of_all_signs(loss_tables, data):
+    """The p-value is the share of sign patterns whose rank sum is as far from the middle."""
+    losses = data.draw(loss_tables)[:8, :2]
+    d = losses[:, 0] - losses[:, 1]
+    ranks = scipy_stats.rankdata(abs(d[d != 0]))
+    signs = np.array(list(product([-1, 1], repeat=len(ranks))))
+    observed = abs(np.sign(d[d != 0]) @ ranks)
+    expected = (abs(signs @ ranks) >= observed - 1e-9).mean() if len(ranks) else 1
     found = wilcoxon(losses, adjust=None, method="exact")["p_value"].iloc[0]
-    assert found == pytest.approx(exact_p_value(losses[:, 0] - losses[:, 1]))
+    assert found == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("n_different", "method"), [(0, "exact"), (25, "exact"), (26, "normal")])
@@ -95,10 +80,11 @@ def test_the_method_depends_on_the_number_of_different_sets(rng, n_different, me
 
 
 @pytest.mark.parametrize("criterion", ["hamming", "macro_f1", "micro_f1", "zero_one"])
-def test_published_losses_have_the_p_values_of_scipy(published, thousandths, criterion):
+def test_published_losses_have_the_p_values_of_scipy(published, criterion):
     found = wilcoxon(published[criterion], adjust=None, method="normal")
+    thousandths = (1000 * published[criterion]).round()  # without rounding errors
     for (first, second), row in found.iterrows():
-        d = thousandths[criterion][first] - thousandths[criterion][second]
+        d = thousandths[first] - thousandths[second]
         reference = scipy_stats.wilcoxon(d, zero_method="wilcox", correction=True, method="approx")
         assert row["p_value"] == pytest.approx(reference.pvalue)
         assert row["statistic"] == reference.statistic
@@ -114,20 +100,17 @@ def test_a_pair_that_never_differs_has_p_value_1(method):
     assert result.loc[("a", "c"), "p_value"] < 1
 
 
-def rank_biserial_by_definition(first, second):
-    """Over the differences' sizes, the favourable less the unfavourable share of the ranks."""
-    d = (first - second)[first != second]
-    ranks = scipy_stats.rankdata(abs(d))
-    return (ranks * -np.sign(d)).sum() / ranks.sum() if len(d) else 0.0
-
-
 @given(data=st.data())
 def test_effects_are_the_definitions(loss_tables, data):
     losses = data.draw(loss_tables)
     found = wilcoxon(losses / 10)
     for i, j in combinations(range(losses.shape[1]), 2):
         a, b, row = losses[:, i], losses[:, j], found.loc[(i, j)]
-        assert row["rank_biserial"] == pytest.approx(rank_biserial_by_definition(a, b))
+        d = (b - a)[a != b]
+        # Of the ranks of the differences, the favourable less the unfavourable share.
+        ranks = scipy_stats.rankdata(abs(d))
+        effect = np.average(np.sign(d), weights=ranks) if len(d) else 0
+        assert row["rank_biserial"] == pytest.approx(effect)
         assert row["median_difference"] == pytest.approx(np.median(a - b) / 10)
         counted = (a < b).sum(), (a == b).sum(), (a > b).sum()
         assert tuple(row[["wins", "ties", "losses"]]) == counted
@@ -211,17 +194,6 @@ def test_invalid_options_are_refused(test, options, message):
         critical_difference(3, 10, alpha=5)
     with pytest.raises(ValueError, match="expected 2 algorithms and 1 set or more, got 1, 10"):
         critical_difference(1, 10)
-
-
-@given(data=st.data())
-def test_permuting_algorithms_permutes_pairs(loss_tables, data):
-    losses = pd.DataFrame(data.draw(loss_tables) / 10)
-    moved = losses[data.draw(st.permutations(list(losses.columns)))]
-    for test in (lambda losses: wilcoxon(losses, adjust="shaffer"), nemenyi):
-        found = test(moved)
-        for (first, second), row in test(losses).filter(regex="p_value|ties").iterrows():
-            pair = (first, second) if (first, second) in found.index else (second, first)
-            np.testing.assert_allclose(found.loc[pair, row.index].astype(float), row.astype(float))
 
 
 def test_a_control_is_compared_with_each_other_algorithm(published):
