@@ -9,6 +9,13 @@ from pairmend import plots
 pytest.importorskip("matplotlib")
 
 NAMES = [f"a rather long name, {number}" for number in range(30)]
+POINTS = pd.DataFrame(
+    [
+        ("yeast", "LPW", 0.2, 0.25), ("birds", "LPW", 0.5, 0.1), ("flare2", "LPW", 0.9, 0.9),
+        ("yeast", "FCM", 0.2, 0.2), ("birds", "FCM", 0.4, 0.25), ("flare2", "FCM", 0.3, 0.3),
+    ],
+    columns=["set", "algorithm", "published", "measured"],
+)  # fmt: skip
 
 
 def rows(losses):
@@ -56,41 +63,23 @@ def test_spread_can_be_read(n_sets, rng, check_readable):
     check_readable(plots.fold_spread(rows(dict.fromkeys(NAMES[:n_sets], of_set))).figure)
 
 
-def beside(published, measured, names="abc"):
-    """Rows of published and measured losses by algorithm."""
-    return pd.DataFrame(
-        [
-            (name, algorithm, x, y)
-            for algorithm in published
-            for name, x, y in zip(names, published[algorithm], measured[algorithm], strict=True)
-        ],
-        columns=["set", "algorithm", "published", "measured"],
-    )
-
-
 def test_points_diagonal_and_names():
-    losses = beside(
-        {"LPW": [0.2, 0.5, 0.9], "FCM": [0.2, 0.4, 0.3]},
-        {"LPW": [0.25, 0.1, 0.9], "FCM": [0.2, 0.25, 0.3]},
-        ["yeast", "birds", "flare2"],
-    )
-    ax = plots.published_and_measured(losses)
+    ax = plots.published_and_measured(POINTS)
     lpw, fcm, diagonal = (line.get_xydata() for line in ax.lines)
-    np.testing.assert_allclose(lpw, [(0.2, 0.25), (0.5, 0.1), (0.9, 0.9)])
-    np.testing.assert_allclose(fcm, [(0.2, 0.2), (0.4, 0.25), (0.3, 0.3)])
+    np.testing.assert_allclose([*lpw, *fcm], POINTS[["published", "measured"]])
     np.testing.assert_array_equal(diagonal[:, 0], diagonal[:, 1])
     assert ax.get_xlim() == ax.get_ylim() == tuple(diagonal[:, 0])
     (name,) = ax.texts  # twice far, named once, where it is furthest
     assert (name.get_text(), name.xy) == ("birds", (0.5, 0.1))
-    assert not plots.published_and_measured(losses, far=0.5).texts
+    assert not plots.published_and_measured(POINTS, far=0.5).texts
 
 
 @pytest.mark.parametrize("spread", [0.03, 1.0])
 def test_names_stay_apart(spread, rng, check_readable):
     # Eighty points, all far, in a heap or all over the place: the twelve furthest are named.
-    published = {f"algorithm {n}": 0.2 + spread * rng.uniform(size=20) for n in range(4)}
-    measured = {name: losses + 0.3 for name, losses in published.items()}
-    ax = plots.published_and_measured(beside(published, measured, NAMES[:20]))
+    losses = pd.DataFrame({"set": NAMES[:20] * 4, "algorithm": np.repeat([*"abcd"], 20)})
+    losses["published"] = 0.2 + spread * rng.uniform(size=80)
+    ax = plots.published_and_measured(losses.assign(measured=losses["published"] + 0.3))
     assert len(ax.texts) == 12
     check_readable(ax.figure)
 
@@ -99,6 +88,6 @@ def test_losses_that_are_missing_or_not_finite_are_refused():
     for losses in ({}, {"a": {"LPW": [np.nan]}}):
         with pytest.raises(ValueError, match="at least one finite value"):
             plots.fold_spread(rows(losses))
-    for losses in (beside({}, {}), beside({"a": [np.nan]}, {"a": [1]}, "x")):
+    for losses in (POINTS[:0], POINTS.assign(published=np.nan)):
         with pytest.raises(ValueError, match="at least one loss, and finite ones"):
             plots.published_and_measured(losses)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from chromium import contrast
@@ -25,10 +26,8 @@ def fitted(kind, names=("sea", "sun", "sky")):
     Y = Y.astype(int)
     frame = pd.DataFrame(X, columns=NAMES, index=[f"row-{n}" for n in range(130)])
     labels = pd.DataFrame(Y, columns=names, index=frame.index)
-    if kind == "mended":
-        clf = MendedClassifier(LogisticRegression(), random_state=0)
-    else:
-        clf = CorrectedPairwiseClassifier(LogisticRegression(), random_state=0, validation=3)
+    make = {"mended": MendedClassifier, "corrected": CorrectedPairwiseClassifier}[kind]
+    clf = make(LogisticRegression(), random_state=0)
     return clf.fit(frame[:90], labels[:90]), frame[90:], Y[90:]
 
 
@@ -71,16 +70,14 @@ def test_more_features_are_shown_by_principal_components():
     clf, X, _ = fitted("mended")
     figure = plots.plot_correction(clf, X, "sky")
     found = np.asarray(figure.axes[0].collections[1].get_offsets())
-    pca = PCA(2).fit(StandardScaler().fit_transform(X))
-    expected = pca.transform(StandardScaler().fit_transform(X))
-    signs = np.sign((found * expected).sum(axis=0))  # the sign of a component is arbitrary
-    np.testing.assert_allclose(found, expected * signs, atol=1e-9)
-    share = 100 * pca.explained_variance_ratio_[0]
+    pca = make_pipeline(StandardScaler(), PCA(2))
+    # The sign of a component is arbitrary.
+    np.testing.assert_allclose(abs(found), abs(pca.fit_transform(X)), atol=1e-9)
+    share = 100 * pca[-1].explained_variance_ratio_[0]
     assert figure.axes[0].get_xlabel() == f"principal component 1 ({share:.0f} %)"
 
 
-def test_categories_and_missing_values_have_a_place():
-    rng = np.random.RandomState(0)
+def test_categories_and_missing_values_have_a_place(rng):
     X = pd.DataFrame({"size": rng.rand(60), "colour": rng.choice(["red", "blue"], 60)})
     X["age"] = rng.rand(60)
     X.loc[3, "size"] = np.nan
@@ -97,9 +94,7 @@ def test_categories_and_missing_values_have_a_place():
     ("given", "message"),
     [
         ({"label": "moon"}, "'moon' is no label; expected a number from 0 to 2, or one of sea"),
-        ({"label": 3}, "3 is no label; expected a number from 0 to 2"),
         ({"label": 0, "features": ["width"]}, "expected two numeric features"),
-        ({"label": 0, "features": ["width", "mass"]}, "'mass' is no feature"),
         ({"label": 0, "features": [0, 7]}, "7 is no feature; expected a number from 0 to 2"),
         ({"label": 0, "Y": [[1]]}, "Y has the shape \\(1, 1\\); expected 40 rows and 3 labels"),
     ],
@@ -110,10 +105,12 @@ def test_wrong_input_is_refused(given, message):
         plots.plot_correction(clf, X, **given)
 
 
+@pytest.mark.parametrize("names", [("sea", "sun", "sky"), (LONG + " 1", LONG + " 2", "$b$")])
 @pytest.mark.parametrize("kind", ["mended", "corrected"])
-def test_an_explained_prediction(kind):
-    clf, X, _ = fitted(kind)
-    (explained,) = clf.explain(X[:1], labels=["sea", "sky", "sun"])
+def test_an_explained_prediction(kind, names, check_readable):
+    clf, X, _ = fitted(kind, names)
+    (explained,) = clf.explain(X[:1], labels=[0, 2, 1])
+    check_readable(plots.plot_explanation(explained))
     figure = plots.plot_explanation(explained, n_labels=2)
     assert figure.get_suptitle() == f"Row 0 ({explained.index}) (1 more labels not shown)"
     assert len(figure.axes) == 4
@@ -123,18 +120,11 @@ def test_an_explained_prediction(kind):
         expected = [one.amount for one in label.contributions or label.changes]
         widths = [bar.get_width() for bar in amounts.patches]
         assert widths == pytest.approx(sorted(expected, key=lambda amount: -abs(amount)))
-        assert amounts.get_title(loc="left").startswith(f"{label.name}: ")
+        assert amounts.get_title(loc="left").startswith(label.name[:5])
         widths = [bar.get_width() for bar in terms.patches]
         assert (widths[0], widths[-1]) == (label.base, label.proba)
         assert sum(widths[:-1]) == pytest.approx(label.proba)
         assert terms.lines[0].get_xdata()[0] == label.threshold
-
-
-@pytest.mark.parametrize("names", [("sea", "sun", "sky"), (LONG + " 1", LONG + " 2", "$b$")])
-@pytest.mark.parametrize("kind", ["mended", "corrected"])
-def test_explanations_can_be_read(kind, names, check_readable):
-    clf, X, _ = fitted(kind, names)
-    check_readable(plots.plot_explanation(clf.explain(X[:1], labels=[0, 1, 2])[0]))
 
 
 def test_labels_are_counted_and_sorted():

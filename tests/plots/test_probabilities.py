@@ -11,18 +11,16 @@ from pairmend.plots import plot_reliability, probability_bars, probability_trian
 pytest.importorskip("matplotlib")
 
 
-def outcomes(*rows):
-    """A frame of tests: the names of its index, and three probabilities, in each row."""
-    index = pd.MultiIndex.from_tuples([names for names, _ in rows])
-    columns = ["first_better", "equivalent", "second_better"]
-    return pd.DataFrame([shares for _, shares in rows], index, columns, dtype=float)
+def outcomes(rows):
+    """A frame of tests: three probabilities by names of the index."""
+    return pd.DataFrame(rows, ["first_better", "equivalent", "second_better"]).T
 
 
-PAIRS = outcomes((("FCM", "LPW"), (0.9, 0.06, 0.04)), (("FCM", "FCM-O"), (0.0, 0.45, 0.55)))
+PAIRS = outcomes({("FCM", "LPW"): (0.9, 0.06, 0.04), ("FCM", "FCM-O"): (0.0, 0.45, 0.55)})
 SETS = outcomes(
-    (("yeast", "FCM", "LPW"), (0.2, 0.7, 0.1)), (("flags", "FCM", "LPW"), (0.05, 0.05, 0.9))
+    {("yeast", "FCM", "LPW"): (0.2, 0.7, 0.1), ("flags", "FCM", "LPW"): (0.05, 0.05, 0.9)}
 )
-LONG = outcomes((("A" * 50, "$b$ " * 20), (1, 0, 0)))
+LONG = outcomes({("A" * 50, "$b$ " * 20): (1, 0, 0)})
 
 
 def test_parts_are_the_probabilities_between_two_names(check_readable):
@@ -49,7 +47,7 @@ def test_parts_are_the_probabilities_between_two_names(check_readable):
 @pytest.mark.parametrize("row", [(0.5, 0.6, -0.1), (0.5, 0.2, 0.2), (np.nan, 0.5, 0.5)])
 def test_other_probabilities_are_refused(row):
     with pytest.raises(ValueError, match="not negative and add up to 1"):
-        probability_bars(outcomes((("A", "B"), row)))
+        probability_bars(outcomes({("A", "B"): row}))
     with pytest.raises(ValueError, match="not negative and add up to 1"):
         probability_triangle([row], "a", "b")
     with pytest.raises(ValueError, match="rows of three probabilities"):

@@ -1,6 +1,6 @@
 """Plots of ranks: what is in them, and that they can be read."""
 
-import itertools
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -12,19 +12,11 @@ pytest.importorskip("matplotlib")
 
 # Ranks of Hamming and zero-one loss as published, with one made up.
 RANKS = pd.DataFrame(
-    {
-        "Hamming": {"LPW": 2.966, "FCM": 1.931, "FCM-W": 2.707, "FCM-O": 2.397},
-        "zero-one": {"LPW": 3.138, "FCM": 2.276, "FCM-W": 2.379, "FCM-O": 2.207},
-        "micro F1": {"LPW": 1.5, "FCM": 1.5, "FCM-W": 3.0, "FCM-O": 4.0},
-    }
-).T
+    [[2.966, 1.931, 2.707, 2.397], [3.138, 2.276, 2.379, 2.207], [1.5, 1.5, 3.0, 4.0]],
+    ["Hamming", "zero-one", "micro F1"],
+    ["LPW", "FCM", "FCM-W", "FCM-O"],
+)
 BAR = 4.0  # width of bars of critical differences
-
-
-def spread_ranks(n_algorithms, n_metrics):
-    ranks = [np.roll(np.arange(1.0, n_algorithms + 1), number) for number in range(n_metrics)]
-    names = [f"algorithm with a long name, {number}" for number in range(n_algorithms)]
-    return pd.DataFrame(ranks, [f"metric {number}" for number in range(n_metrics)], names)
 
 
 def bars(ax):
@@ -52,7 +44,9 @@ def test_radar_has_a_spoke_for_each_metric_and_better_ranks_outside():
 @pytest.mark.parametrize("difference", [0.3, 8.0])
 @pytest.mark.parametrize(("n_algorithms", "n_metrics"), [(2, 3), (12, 5)])
 def test_ranks_can_be_read(n_algorithms, n_metrics, difference, check_readable):
-    ranks = spread_ranks(n_algorithms, n_metrics)
+    ranks = [np.roll(np.arange(1.0, n_algorithms + 1), number) for number in range(n_metrics)]
+    ranks = pd.DataFrame(ranks).add_prefix("algorithm with a long name, ")
+    ranks.index = [f"metric {number}" for number in range(n_metrics)]
     check_readable(plots.rank_radar(ranks, difference).figure)
     for of_one in (ranks.iloc[0], ranks.iloc[0] * 0 + (n_algorithms + 1) / 2):
         check_readable(plots.critical_difference(of_one, difference).figure)
@@ -75,22 +69,20 @@ def test_diagram_joins_groups_and_writes_ranks():
 
 
 @pytest.mark.parametrize("difference", [0.3, 0.8, 1.0, 2.5])
-def test_groups_are_the_largest_sets_that_do_not_differ(difference):
-    rng = np.random.default_rng(3)
+def test_groups_are_the_largest_sets_that_do_not_differ(difference, rng):
     for _ in range(20):
-        ranks = dict(zip("abcde", np.clip(rng.integers(4, 20, 5) / 4, 1, 5), strict=True))
+        ranks = pd.Series(np.sort(np.clip(rng.randint(4, 20, 5) / 4, 1, 5)), list("abcde"))
+        # Groups are sorted ranks from i to j.
         alike = [
-            frozenset(group)
-            for size in range(2, 6)
-            for group in itertools.combinations(ranks, size)
-            if np.ptp([ranks[name] for name in group]) < difference
+            (i, j)
+            for i, j in combinations(range(5), 2)
+            if ranks.iloc[j] - ranks.iloc[i] < difference
         ]
-        largest = [group for group in alike if not any(group < other for other in alike)]
-        found = bars(plots.critical_difference(ranks, difference))
-        ends = sorted([min(ranks[n] for n in g), max(ranks[n] for n in g)] for g in largest)
-        np.testing.assert_allclose(
-            np.reshape([bar[:, 0] for bar in found], (-1, 2)), np.reshape(ends, (-1, 2)), atol=0.06
-        )
+        largest = [
+            (i, j) for i, j in alike if not any(a <= i <= j <= b for a, b in {*alike} - {(i, j)})
+        ]
+        found = [bar[:, 0] for bar in bars(plots.critical_difference(ranks, difference))]
+        np.testing.assert_allclose(found, ranks.to_numpy()[largest], atol=0.06)
 
 
 @pytest.mark.parametrize(
