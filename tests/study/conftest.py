@@ -31,5 +31,11 @@ def algorithms():
 
 
 @pytest.fixture
+def no_report(monkeypatch):
+    """Write no report, which takes seconds."""
+    monkeypatch.setattr("pairmend.report.write_report", lambda out: out / "report.html")
+
+
+@pytest.fixture
 def study(sets, algorithms):
     return Study(sets, algorithms, folds=3)

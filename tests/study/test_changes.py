@@ -8,21 +8,15 @@ import pandas as pd
 import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 import odd_classifiers
+from pairmend.baselines import BinaryRelevance
 from pairmend.cli import main
 from pairmend.study import FailedTasksWarning, Study, load_study, plan_study, read_study, run_study
 from pairmend.study.objects import versions
 from pairmend.study.run import files_of
 
 pytestmark = pytest.mark.usefixtures("in_process", "no_report")
-
-
-@pytest.fixture
-def no_report(monkeypatch):
-    """Write no report, which takes seconds."""
-    monkeypatch.setattr("pairmend.report.write_report", lambda out: out / "report.html")
 
 
 MODULE = """
@@ -40,30 +34,22 @@ FILE = """
 folds = 2
 [sets.one]
 function = "pairmend.datasets.make_shapes"
-params = {{ n_samples = 40 }}
+params = { n_samples = 40 }
 [algorithms.A]
 class = "sklearn.pipeline.Pipeline"
-params = {{ steps = [["last", {{ class = "{name}.Mine" }}]] }}
+params = { steps = [["last", { class = "own_code.Mine" }]] }
 [algorithms.B]
 class = "odd_classifiers.Frequent"
 [criteria.metric]
-function = "{name}.metric"
+function = "own_code.metric"
 """
 
 
-@pytest.fixture
-def own(tmp_path, request):
-    """A folder with a study file and a module; and the module's name."""
-    name = "own_" + request.node.name.partition("[")[0]
-    (tmp_path / f"{name}.py").write_text(MODULE)
-    (tmp_path / "study.toml").write_text(FILE.format(name=name))
-    return tmp_path, name
-
-
-def test_what_changed_code_concerns_is_refused_until_it_is_computed_again(own):
-    folder, name = own
-    file, out, before = folder / "study.toml", folder / "out", list(sys.path)
-    study, code = load_study(file), folder / f"{name}.py"
+def test_what_changed_code_concerns_is_refused_until_it_is_computed_again(tmp_path):
+    (tmp_path / "own_code.py").write_text(MODULE)
+    (tmp_path / "study.toml").write_text(FILE)
+    out, code, before = tmp_path / "out", tmp_path / "own_code.py", list(sys.path)
+    study = load_study(tmp_path / "study.toml")
     run_study(study.narrowed(algorithms=["B"]), out)
     assert sys.path == before, "sys.path changed"
     code.write_text(MODULE + "\nother = 1\n")
@@ -74,8 +60,8 @@ def test_what_changed_code_concerns_is_refused_until_it_is_computed_again(own):
     with pytest.raises(ValueError, match="results computed with other code or data") as raised:
         run_study(study, out)
     message = str(raised.value)
-    assert f"algorithms.A: {name} changed" in message
-    assert f"criteria.metric: {name} changed" in message
+    assert "algorithms.A: own_code changed" in message
+    assert "criteria.metric: own_code changed" in message
     assert "algorithms.B" not in message
     assert "(--out), compute sets and algorithms again (--rerun NAME" in message
     plan = plan_study(study, out, rerun=["a", "metric"])
@@ -95,14 +81,11 @@ def test_what_changed_code_concerns_is_refused_until_it_is_computed_again(own):
 
 def test_files_of_nested_objects_are_found(small_set):
     thing = odd_classifiers.Frequent
-    models = {
-        "instance": thing(), "step": Pipeline([("first", GaussianNB()), ("last", thing())]),
-        "class": FunctionTransformer(func=thing), "method": FunctionTransformer(func=thing().fit),
-        "nested": FunctionTransformer(kw_args={"deep": [(1, thing)]}),
-        "other": Pipeline([("last", GaussianNB())]),
+    values = {
+        "step": Pipeline([("last", thing())]), "class": thing, "method": thing().fit,
+        "nested": {"deep": [(1, thing)]}, "other": Pipeline([("last", GaussianNB())]),
     }  # fmt: skip
-    for model in models.values():
-        model.predict = model.fit = print
+    models = {name: BinaryRelevance(value) for name, value in values.items()}
     found = files_of(Study({"one": small_set}, models))
     has_file = {name for name in models if "odd_classifiers" in found[f"algorithms.{name}"]}
     assert has_file == {*models} - {"other"}, "installed packages have versions instead"
@@ -155,11 +138,10 @@ def test_moved_and_absent_files_are_no_change(filed):
     for name in ("one", "two"):
         (filed / f"{name}.csv").rename(filed / "elsewhere" / f"{name}.csv")
     pd.testing.assert_frame_equal(run_study(study, out), read_study(out).results)
-    moved = {
-        name: {"file": str(filed / "elsewhere" / f"{name}.csv"), "labels": ["a", "b"]}
-        for name in ("one", "two")
-    }
-    plan = plan_study(Study(moved, study.algorithms, folds=2), out)
+    (filed / "study.toml").write_text(
+        (filed / "study.toml").read_text().replace('file = "', 'file = "elsewhere/')
+    )
+    plan = plan_study(load_study(filed / "study.toml"), out)
     assert plan.code_changes == plan.changes == ()
 
 
@@ -196,10 +178,7 @@ def test_a_changed_study_is_refused_with_the_changes(study, sets, algorithms, tm
     changed = Study(other, models, ["hamming"], folds=4, seed=2, split="stratified")
     with pytest.raises(ValueError, match="has results of another study") as raised:
         run_study(changed, tmp_path)
-    for line in (
-        "folds was 3, is now 4", "seed was 0, is now 2", '"validation": 3', "sets.two was",
-        'split was "shuffled", is now "stratified"', "criteria.zero_one was",
-    ):  # fmt: skip
+    for line in ("folds was 3, is now 4", '"validation": 3', "sets.two was", "criteria.zero_one"):
         assert line in str(raised.value)
     pd.testing.assert_frame_equal(read_study(tmp_path).results, rows)
 

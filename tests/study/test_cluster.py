@@ -90,8 +90,7 @@ def test_a_lost_cluster_is_an_error(sets, local, tmp_path):
     pd.testing.assert_frame_equal(run_study(study, tmp_path), run_study(study))
 
 
-def test_the_option_dask_is_the_address_of_a_scheduler(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr("pairmend.report.write_report", lambda out: out / "report.html")
+def test_the_option_dask_is_the_address_of_a_scheduler(cluster, tmp_path, no_report):
     file, out, address = tmp_path / "study.toml", tmp_path / "out", cluster.scheduler.address
     file.write_text(
         'folds = 2\n[algorithms.A]\nclass = "odd_classifiers.Frequent"\n'

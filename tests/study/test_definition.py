@@ -18,7 +18,7 @@ from pairmend.datasets import load, save_file
 from pairmend.study import Study, load_study
 from pairmend.study.execution import shared_fits
 from pairmend.study.objects import as_text, build, describe
-from pairmend.study.sources import Source, as_data, data_hash
+from pairmend.study.sources import Source, data_hash
 
 OWN = """
 title = "Ours"
@@ -54,19 +54,13 @@ title = "ranking loss"
 MINIMAL = 'sets = ["yeast"]\n[algorithms.A]\nclass = "pairmend.PairwiseClassifier"\n'
 
 
-@pytest.fixture
-def own(tmp_path):
-    path = tmp_path / "ours.toml"
-    path.write_text(OWN)
-    return path
-
-
-def test_a_study_file(own):
-    before = list(sys.path)
+def test_a_study_file(tmp_path):
+    own, before = tmp_path / "ours.toml", list(sys.path)
+    own.write_text(OWN)
     study = load_study(own)
     assert sys.path == before
     assert (study.name, study.title, study.folds, study.repeats) == ("ours", "Ours", 4, 2)
-    mine = {"file": str(own.parent / "mine.csv"), "labels": ["a", "b"], "one_hot": True}
+    mine = {"file": str(tmp_path / "mine.csv"), "labels": ["a", "b"], "one_hot": True}
     made = {"function": "pairmend.datasets.make_shapes", "params": {"n_samples": 50}}
     definition = study.definition()
     assert definition["sets"] == {"yeast": {"catalogue": "yeast"}, "made": made, "mine": mine}
@@ -78,9 +72,9 @@ def test_a_study_file(own):
     assert study.criteria["jaccard"]([[1, 1]], [[1, 0]]) == 0.5
     assert study.criteria["ranking"].needs == "scores"
     # In Python sets and algorithms are the same tables.
-    again = Study(definition["sets"], definition["algorithms"], study.criteria, folds=4)
-    assert again.definition()["sets"] == definition["sets"]
-    assert again.definition()["algorithms"] == definition["algorithms"]
+    again = Study(definition["sets"], definition["algorithms"], study.criteria).definition()
+    assert again["sets"] == definition["sets"]
+    assert again["algorithms"] == definition["algorithms"]
 
 
 @pytest.mark.parametrize("page", ["study.md", "tutorial_study.md"])
@@ -103,22 +97,17 @@ INVALID = [
     ('algorithms = ["A"]\nsets = ["yeast"]', "algorithms.* must be an instance of .*Mapping"),
     ("folds = 1\n" + MINIMAL, r"folds.* must be an int in the range \[2, inf\). Got 1"),
     ('split = "random"\n' + MINIMAL, "split.* must be a str among"),
-    ("alpha = 1.0\n" + MINIMAL, "alpha.* must be a float in the range"),
     (MINIMAL.replace("[algorithms.A]", '[algorithms.""]'), "names of algorithms must"),
     (MINIMAL.replace(SETS, "[]"), "names of sets must be one text or more"),
-    (MINIMAL.replace(SETS, "3"), "sets.* must be an array-like. Got 3"),
     (MINIMAL.replace("yeast", "yest"), "no set is named 'yest'; expected one of arts"),
-    (MINIMAL.replace(SETS, "{m = {catalogue = 3}}"), "catalogue. parameter of sets.m must be"),
     (MINIMAL.replace(SETS, "{m = {file = 3}}"), "'file' parameter of sets.m must be .* Got 3"),
     (MINIMAL.replace(SETS, '{m = {fil = "a"}}'), "unknown keys"),
     (MINIMAL.replace(SETS, "{yeast = {rows = 0}}"), "rows.* of sets.yeast must be an int in"),
     ('criteria = ["loss"]\n' + MINIMAL, "there is no metric 'loss'"),
     (MINIMAL + "[criteria.x]\n", "missing 2 required .* 'function'"),
     (MINIMAL + '[criteria.x]\nfunction = "os.getpid"\nneeds = "all"\n', "needs.* a str among"),
-    (MINIMAL + "[criteria.x]\nweight = 3\n", "argument 'weight'"),
     (MINIMAL + '[criteria.x]\nfunction = "sys.path"\n', "function"),
     (MINIMAL + '[criteria.hamming]\ngreater_is_better = "no"\n', "greater_is_better.* must be"),
-    (MINIMAL.replace("class =", "clas ="), NO_FIT),
     (MINIMAL.replace("pairmend.Pairwise", "tests.no."), "cannot import"),
     (MINIMAL.replace(CLASS, "sklearn.preprocessing.StandardScaler"), NO_FIT),
 ]  # fmt: skip
@@ -132,16 +121,6 @@ def test_invalid_study_files_are_refused(tmp_path, text, message):
         load_study(path)
     assert str(path) in str(raised.value)
     assert sys.path == before
-
-
-@pytest.mark.parametrize("parts", [
-    {"sets": {}}, {"sets": "yeast"}, {"sets": {"one": 3}}, {"algorithms": {}},
-    {"algorithms": {"A": StandardScaler()}}, {"criteria": []}, {"criteria": "hamming"},
-    {"criteria": {"x": max}},
-])  # fmt: skip
-def test_invalid_studies_are_refused(sets, algorithms, parts):
-    with pytest.raises((ValueError, TypeError), match=next(iter(parts)).removesuffix("s")[:3]):
-        Study(**{"sets": sets, "algorithms": algorithms, **parts})
 
 
 def test_studies_of_the_package():
@@ -165,16 +144,18 @@ def test_studies_of_the_package():
 
 def test_algorithms_without_their_packages_are_left_out(monkeypatch):
     whole, find_spec = load_study("mended"), importlib.util.find_spec
-    absent = ("lightgbm", "catboost", "mlrl")
+    absent = {"LightGBM": "lightgbm", "CatBoost": "catboost", "BOOMER": "mlrl"}
     monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name in absent else find_spec(name)
+        importlib.util,
+        "find_spec",
+        lambda name: None if name in absent.values() else find_spec(name),
     )
     study = load_study("mended")
-    packages = {f"LightGBM{threshold}": ["lightgbm"] for threshold in ("", "-SCut", "-F1")}
-    packages |= {f"CatBoost{threshold}": ["catboost"] for threshold in ("", "-SCut", "-F1")}
-    packages["BOOMER"] = ["mlrl"]
-    assert study.left_out == packages
-    assert set(whole.algorithms) - set(study.algorithms) == set(packages) - set(whole.left_out)
+    assert {name: [absent[name.partition("-")[0]]] for name in study.left_out} == study.left_out
+    assert {"LightGBM", "LightGBM-SCut", "CatBoost-F1", "BOOMER"} < set(study.left_out)
+    assert set(whole.algorithms) - set(study.algorithms) == set(study.left_out) - set(
+        whole.left_out
+    )
     with pytest.raises(ValueError, match="Not installed: LightGBM needs lightgbm"):
         study.narrowed(algorithms=["LightGBM"])
 
@@ -182,14 +163,15 @@ def test_algorithms_without_their_packages_are_left_out(monkeypatch):
 def test_sets_of_the_catalogue_functions_and_files(tmp_path, shared):
     whole = Source.of("simplehc", {}).load(None, False)
     assert whole.Y.shape == (3000, 10)
-    parts = [Source.of("simplehc", {"rows": 20}).load(None, False) for _ in range(2)]
-    assert parts[0].Y.shape == (20, 10)
-    np.testing.assert_array_equal(parts[0].X, parts[1].X)
-    assert {tuple(row) for row in parts[0].X} <= {tuple(row) for row in whole.X}
-    table = {"function": "pairmend.datasets.make_shapes", "params": {"n_samples": 40}}
-    seeded = {**table, "params": {"n_samples": 40, "random_state": 1}}
+    part, again = (Source.of("simplehc", {"rows": 20}).load(None, False) for _ in range(2))
+    assert part.Y.shape == (20, 10)
+    np.testing.assert_array_equal(part.X, again.X)
+    assert {tuple(row) for row in part.X} <= {tuple(row) for row in whole.X}
     first, second, third = (
-        Source.of("made", each).load(None, False) for each in (table, table, seeded)
+        Source.of("made", {"function": "pairmend.datasets.make_shapes", "params": params}).load(
+            None, False
+        )
+        for params in ({}, {}, {"random_state": 1})
     )
     assert data_hash(first) == data_hash(second) != data_hash(third), "random_state is 0"
     save_file(first, tmp_path / "made.csv")
@@ -200,22 +182,15 @@ def test_sets_of_the_catalogue_functions_and_files(tmp_path, shared):
     assert birds.X.shape[1] > load("birds", shared / "data").X.shape[1]
 
 
-def test_reasons_why_sets_are_missing(tmp_path):
-    for name, table, reason in (
-        ("one", {"file": "no.arff"}, f"there is no file {tmp_path / 'no.arff'}"),
-        ("one", {"function": "nothing.here"}, "cannot import"),
-        ("azotobacter", {}, "no public copy was found"),
-        ("enron", {}, "its files are missing"),
-    ):
-        assert reason in Source.of(name, table, tmp_path).missing(tmp_path)
-
-
-@pytest.mark.parametrize(
-    "given", [3, (1, 2, 3), (np.zeros((2, 1)), [0, 1]), (np.zeros((2, 2)), np.eye(3))]
-)
-def test_invalid_sets_are_refused(given):
-    with pytest.raises((TypeError, ValueError), match="must|expected label"):
-        as_data(given)
+@pytest.mark.parametrize(("parts", "message"), [
+    ({"sets": {}}, "names of sets"), ({"sets": "yeast"}, "sets.* must be"),
+    ({"sets": {"one": 3}}, "must be"), ({"sets": {"one": (np.eye(2), np.eye(3))}}, "a row for"),
+    ({"algorithms": {}}, "algorithms"), ({"algorithms": {"A": StandardScaler()}}, "algorithms.A"),
+    ({"criteria": []}, "criteria"), ({"criteria": {"x": max}}, "criteri"),
+])  # fmt: skip
+def test_invalid_studies_are_refused(sets, algorithms, parts, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Study(**{"sets": sets, "algorithms": algorithms, **parts})
 
 
 # Estimators as plain data
@@ -249,7 +224,7 @@ def test_what_a_description_holds():
     assert model.ngram_range == (1, 2)
     assert describe(model)["params"] == {"ngram_range": [1, 2]}
     one, other = (describe(type("Local", (LogisticRegression,), {})()) for _ in range(2))
-    assert one["opaque"] == other["opaque"] == "Local"
+    assert one["opaque"] == other["opaque"]
     assert one != other
 
 
@@ -258,7 +233,6 @@ def test_what_a_description_holds():
     ({"class": "sklearn.svm.Nothing"}, "no attribute 'Nothing'"),
     ({"class": "sklearn.svm.LinearSVC", "params": {"c": 1}}, "unexpected keyword argument 'c'"),
     ({"class": "sklearn.svm.LinearSVC", "parms": {}}, "unknown keys"),
-    ({"class": "sklearn.svm.LinearSVC", "params": 3}, "'int' object"),
     ({"class": "sys.path"}, "not a callable"),
     ({"object": "numpy.log1p", "params": {}}, "unknown keys"),
     ({"class": "fractions.Fraction", "params": {"denominator": 0}}, "ZeroDivisionError"),

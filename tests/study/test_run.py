@@ -1,6 +1,7 @@
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -23,8 +24,7 @@ from pairmend.study import (
     read_study,
     run_study,
 )
-from pairmend.study.execution import batches_of, perform, seed_of
-from pairmend.study.sources import Rows
+from pairmend.study.execution import seed_of
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -107,17 +107,16 @@ def test_a_set_that_cannot_be_read_does_not_stop_the_others(sets, algorithms, tm
 
 
 def test_other_files_named_study_sqlite_are_refused(study, tmp_path):
-    path = tmp_path / "study.sqlite"
-    for contents in (b"", b"not a database, but a text"):
-        path.write_bytes(contents)
-        if not contents:
-            with closing(sqlite3.connect(path)) as connection:
-                connection.execute("CREATE TABLE other (x)")
-            contents = path.read_bytes()
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "study.sqlite").write_text("not a database, but a text")
+    with closing(sqlite3.connect(tmp_path / "study.sqlite")) as connection:
+        connection.execute("CREATE TABLE other (x)")
+    for folder in (tmp_path, tmp_path / "text"):
+        contents = (folder / "study.sqlite").read_bytes()
         for use in (run_study, plan_study):
             with pytest.raises(ValueError, match="study.sqlite cannot be read as a study"):
-                use(study, tmp_path)
-        assert path.read_bytes() == contents
+                use(study, folder)
+        assert (folder / "study.sqlite").read_bytes() == contents
 
 
 def test_a_second_run_in_the_same_folder_is_refused(study, tmp_path):
@@ -129,17 +128,19 @@ def test_a_second_run_in_the_same_folder_is_refused(study, tmp_path):
     run_study(study, tmp_path, progress=second)
 
 
-def test_missing_sets(algorithms, tmp_path):
-    names = ["simplehc", "enron", "azotobacter"]
-    study = Study(names, {"LPW": odd_classifiers.Frequent()}, folds=2)
-    with pytest.raises(ValueError, match=r"enron \(its files are missing\), azotobacter \(no"):
+def test_missing_sets(tmp_path):
+    no_file, no_function = {"file": str(tmp_path / "no.arff")}, {"function": "nothing.here"}
+    sets = {"simplehc": {}, "enron": {}, "azotobacter": {}, "f": no_file, "g": no_function}
+    study = Study(sets, {"LPW": odd_classifiers.Frequent()}, folds=2)
+    with pytest.raises(ValueError, match=r"enron \(its files are missing\), azotobacter") as raised:
         run_study(study, data_dir=tmp_path)
-    lenient = Study(names, {"LPW": odd_classifiers.Frequent()}, folds=2, skip_missing=True)
+    for reason in ("no public copy was found", f"f (there is no file {tmp_path}", "cannot import"):
+        assert reason in str(raised.value)
+    lenient = replace(study.narrowed(["simplehc", "enron", "f"]), skip_missing=True)
     assert set(run_study(lenient, tmp_path / "out", data_dir=tmp_path).set) == {"simplehc"}
     assert list(read_study(tmp_path / "out").definition["sets"]) == ["simplehc"]
-    nothing = Study(names[1:], {"LPW": odd_classifiers.Frequent()}, skip_missing=True)
     with pytest.raises(ValueError, match="nothing to run"):
-        run_study(nothing, data_dir=tmp_path)
+        run_study(Study(["enron"], study.algorithms, skip_missing=True), data_dir=tmp_path)
     assert not plan_study(lenient, download=True).sets.missing[1]
 
 
@@ -172,17 +173,11 @@ def test_algorithms_that_differ_in_prediction_parameters_share_a_fit(sets):
         "FCM-W": CorrectedPairwiseClassifier(odd_classifiers.Counting(), balance="labels"),
         "FCM-O": CorrectedPairwiseClassifier(odd_classifiers.Counting(), overlap=0.5),
     }
-    X, Y = sets["one"]
-    data = Rows(X, Y, np.arange(len(Y))[:, np.newaxis] % 2)
-
-    def outcomes(algorithms):
-        study = Study({"one": (X, Y)}, algorithms, folds=2)
-        batches = batches_of(study, "one", set())
-        return {o.task: o.values for batch in batches for o in perform(study, batch, data)}
-
+    one = {"one": sets["one"]}
     odd_classifiers.Counting.fits = 0
-    together = outcomes(variants)
+    together = run_study(Study(one, variants, folds=2))
     assert odd_classifiers.Counting.fits == 2 * 6  # folds x pairs, once
     for name, model in variants.items():
-        alone = outcomes({name: model})
-        assert alone == {task: together[task] for task in together if task.algorithm == name}
+        alone = run_study(Study(one, {name: model}, folds=2))
+        found = together[together.algorithm == name].reset_index(drop=True)
+        pd.testing.assert_frame_equal(found, alone)
