@@ -8,7 +8,7 @@ A file is renewed only by a change that is meant to change scores, in a commit t
 
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from inspect import signature
 from pathlib import Path
@@ -33,34 +33,24 @@ N_TRAIN, N_TEST = 150, 50
 N_STORED = 4
 """Test rows whose probabilities are stored. Of the others, the sums of each label are."""
 REAL = ("emotions", "yeast", "medical", "birds", "corel5k")
-GENERATED = ("dense", "csr", "frame", "texts")
 
 FCM = {"FCM": {}, "FCM-W": {"balance": "labels"}, "FCM-O": {"overlap": 0.5}}
-FAMILY: dict[str, dict[str, Any]] = {
-    "CalibratedLabelRanking": {},
-    "QWeightedVoting": {},
-    "TwoStageVoting": {},
-    "BradleyTerryClassifier": {},
-    "CorrectedBinaryRelevance": {},
-    "FourClassPairsClassifier": {},
-    "PairwisePerceptrons": {},
+RANKING = ("CalibratedLabelRanking", "QWeightedVoting", "TwoStageVoting")
+ONE_TARGET = ("RandomSubspaceNB", "CorrectedMulticlassClassifier")
+ALL = (
+    *RANKING, *ONE_TARGET, "BradleyTerryClassifier", "CorrectedBinaryRelevance",
+    "FourClassPairsClassifier", "PairwisePerceptrons", "ParallelHyperplanesSVM",
+    "SharedFirstClassifier", "BinaryRelevance", "LabelPowerset", "ClassifierChainEnsemble",
+    "RAkEL", "MLkNN", "ThresholdedClassifier",
+)  # fmt: skip
+PARAMS: dict[str, dict[str, Any]] = {
     "ParallelHyperplanesSVM": {"tol": 0.01},
-    "SharedFirstClassifier": {},
-}
-BASELINES: dict[str, dict[str, Any]] = {
-    "BinaryRelevance": {},
-    "LabelPowerset": {},
     "ClassifierChainEnsemble": {"n_chains": 2},
     "RAkEL": {"n_models": 4},
-    "MLkNN": {},
     "ThresholdedClassifier": {
         "estimator": pairmend.baselines.BinaryRelevance(LogisticRegression()),
         "cv": 2,
     },
-}
-ONE_TARGET: dict[str, dict[str, Any]] = {
-    "RandomSubspaceNB": {},
-    "CorrectedMulticlassClassifier": {},
 }
 
 
@@ -88,7 +78,7 @@ def made(name: str, **params: Any) -> Any:
     modules = (pairmend, pairmend.pairwise, pairmend.baselines)
     make = next(getattr(module, name) for module in modules if name in module.__all__)
     seed = {"random_state": 0} if "random_state" in signature(make).parameters else {}
-    return make(**seed, **params)
+    return make(**seed, **PARAMS.get(name, {}), **params)
 
 
 def pairwise_cases() -> Iterator[Case]:
@@ -102,9 +92,9 @@ def pairwise_cases() -> Iterator[Case]:
             fcm = made("CorrectedPairwiseClassifier", **variant, **params)
             yield Case(data, f"{name}-{base}", fcm, n_labels, weighted)
 
-    def named(data: str, classifiers: dict[str, dict[str, Any]], weighted: bool = False) -> Any:
-        for name, params in classifiers.items():
-            yield Case(data, name, made(name, **params), None, weighted)
+    def named(data: str, names: Iterable[str], weighted: bool = False) -> Any:
+        for name in names:
+            yield Case(data, name, made(name), None, weighted)
 
     for data in ("emotions", "yeast", "medical", "birds", "dense", "csr", "frame"):
         yield from voting(data, "nb")
@@ -117,16 +107,10 @@ def pairwise_cases() -> Iterator[Case]:
         yield from voting("dense", base, None, weighted=True)
     yield from voting("csr", "nb", None, weighted=True)
     for data in ("emotions", "csr"):
-        yield from named(data, {**FAMILY, **BASELINES, **ONE_TARGET})
-    ranking = {name: FAMILY[name] for name in list(FAMILY)[:3]}
+        yield from named(data, ALL)
     for data in ("yeast", "medical", "birds", "frame"):
-        yield from named(data, {**ranking, **ONE_TARGET})
-    weighted = {
-        name: params
-        for name, params in {**FAMILY, **BASELINES, **ONE_TARGET}.items()
-        if name != "MLkNN"
-    }
-    yield from named("dense", weighted, weighted=True)
+        yield from named(data, RANKING + ONE_TARGET)
+    yield from named("dense", (name for name in ALL if name != "MLkNN"), weighted=True)
     votes = made("CalibratedLabelRanking", voting="votes", estimator=logistic())
     yield Case("emotions", "CalibratedLabelRanking-votes-logistic", votes)
     virtual = {"calibration_label": True, "validation": 3, "weighting": "information"}
@@ -135,13 +119,11 @@ def pairwise_cases() -> Iterator[Case]:
 
 def mended_cases() -> Iterator[Case]:
     """Yield MendedClassifier with its base classifiers."""
+    forest = RandomForestClassifier(10, max_depth=5, random_state=0)
     bases = {
         "default": {},
         "logistic": {"estimator": logistic(), "criterion": "macro_f1"},
-        "forest": {
-            "estimator": RandomForestClassifier(10, max_depth=5, random_state=0),
-            "criterion": "zero_one",
-        },
+        "forest": {"estimator": forest, "criterion": "zero_one"},
     }
 
     def mended(data: str, *names: str, **settings: Any) -> Iterator[Case]:

@@ -132,6 +132,9 @@ RECORDS = {
         "paper_sets": tuple(published.sets().index), "own_sets": (), "folds": 2, "repeats": 1,
         "noise": 0.0,
     },
+    "six sets": {
+        "paper_sets": (), "own_sets": tuple(f"own {n}" for n in range(6)), "noise": 0.0,
+    },
     "four sets": {"paper_sets": (10, 23, 24, 29), "own_sets": (), "repeats": 1},
     "one algorithm": {"algorithms": ("LPW",), "criteria": TWO, "repeats": 1, "folds": 3},
     "sets to come": {**SMALL, "paper_sets": (8, 29), "absent": ("arts", "birds")},

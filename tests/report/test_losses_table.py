@@ -1,6 +1,5 @@
 """Results from elsewhere: layouts of tables, errors, and `pairmend compare`."""
 
-import gzip
 import io
 import json
 
@@ -30,15 +29,6 @@ def wide(tmp_path):
     return path
 
 
-def long_rows(**columns):
-    rng = np.random.default_rng(0)
-    rows = [
-        {"Dataset": 10 + s, "Method": m, "metric": c, "fold": f, "score": rng.random()}
-        for s in range(3) for m in ("A", "B") for c in ("f1", "loss") for f in ("a", "b")
-    ]  # fmt: skip
-    return pd.DataFrame(rows).assign(**columns)
-
-
 def test_wide_tables(wide):
     frame = pd.read_csv(wide, sep=";")
     expected = stats.friedman(frame.set_index("data set"))
@@ -52,11 +42,12 @@ def test_wide_tables(wide):
     assert summarise(losses_record(wide, True)).verdicts["best"].tolist() == ["A"]
 
 
-def test_long_tables(tmp_path):
-    frame = long_rows()
+def test_long_tables(tmp_path, rng):
+    names = {"Dataset": [10, 11, 12], "Method": "AB", "metric": ["f1", "loss"], "fold": "ab"}
+    index = pd.MultiIndex.from_product([[*each] for each in names.values()], names=names)
+    frame = pd.DataFrame({"score": rng.rand(24)}, index).reset_index()
     path = tmp_path / "long.csv.gz"
-    with gzip.open(path, "wt") as file:
-        frame.to_csv(file, index=False)
+    frame.to_csv(path, index=False)
     for losses in (path, frame):
         record = losses_record(losses, ["f1"])
         assert list(record.definition["sets"]) == ["10", "11", "12"]
@@ -136,7 +127,7 @@ def test_the_command_writes_tables_and_figures(wide, tmp_path, capsys):
     assert main(words) == 0
     printed = capsys.readouterr().out
     assert "C has the best average rank in loss." in printed
-    assert "significant at 0.2" in printed.replace("\n", " ") or "0.2" in printed
+    assert "0.2" in printed
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "Times" not in page
     assert "3 algorithms, 6 sets, 1 metric, 1 fold; level of significance 0.2." in page

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -195,30 +194,20 @@ def test_invalid_studies_are_refused(sets, algorithms, parts, message):
 
 # Estimators as plain data
 
-MODELS = [
-    LogisticRegression(C=3.0), OneVsRestClassifier(LogisticRegression()),
-    Pipeline([("scale", StandardScaler(with_mean=False)), ("last", LogisticRegression())]),
-    CorrectedPairwiseClassifier(
-        LogisticRegression(), overlap=0.5, neighbourhood=GaussianNeighbourhood(beta=4)
-    ),
-    FunctionTransformer(func=describe),
-]  # fmt: skip
 
-
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_estimators_are_recreated_from_their_description(model):
+def test_estimators_are_recreated_from_their_description():
+    model = Pipeline([
+        ("scale", StandardScaler(with_mean=False)), ("call", FunctionTransformer(func=describe)),
+        ("last", CorrectedPairwiseClassifier(neighbourhood=GaussianNeighbourhood(beta=4))),
+    ])  # fmt: skip
     again = build(describe(model), "here")
-    assert type(again) is type(model)
     assert describe(again) == describe(model)
-
-
-def test_what_a_description_holds():
+    assert again[-1].neighbourhood.beta == 4
+    assert again[1].func is describe
     logistic = {"class": "sklearn.linear_model.LogisticRegression"}
     assert describe(LogisticRegression(verbose=1)) == logistic
-    for one, other in ((1, 1.0), (True, 1), (0.0, False)):  # 1 is one feature, 1.0 all of them
-        models = [BaggingClassifier(max_features=value) for value in (one, other)]
-        assert as_text(describe(models[0])) != as_text(describe(models[1]))
-        assert type(build(describe(models[0]), "here").max_features) is type(one)
+    one, other = (as_text(describe(BaggingClassifier(max_features=n))) for n in (1, 1.0))
+    assert one != other, "1 is one feature, 1.0 all of them"
     plain = {"class": "sklearn.feature_extraction.text.TfidfVectorizer"}
     model = build({**plain, "params": {"ngram_range": [1, 2]}}, "here")
     assert model.ngram_range == (1, 2)
