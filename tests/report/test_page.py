@@ -6,10 +6,8 @@ import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
-from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -135,13 +133,9 @@ def test_sections_and_tables_of_a_study_of_the_paper(page_of):
 
 def test_few_sets_have_bayesian_tests_only(page_of):
     path = page_of("four sets")
-    page = Page(path.read_text(encoding="utf-8"))
-    assert "tests" not in page.all("section", "id")
-    assert "Friedman" not in "".join(page.all("table", "id"))
+    assert "tests" not in Page(path.read_text(encoding="utf-8")).all("section", "id")
     rows = pd.read_csv(path.parent / "tables" / "bayesian-folds.csv")
     assert len(rows) == 4 * 6 * 4  # metrics, pairs, sets
-    outcomes = rows[["first better", "equivalent", "second better"]]
-    np.testing.assert_allclose(outcomes.sum(axis=1), 1)
 
 
 def test_csv_tables_have_all_digits(page_of, summary_of):
@@ -240,11 +234,7 @@ def test_the_same_study_gives_the_same_page_among_other_files(summary_of, tmp_pa
     (tmp_path / "tables" / "notes.md").write_text("mine")
     page = write_report(summary_of("paper"), tmp_path, only=["costs"])
     assert page == tmp_path / "report.html"
-    files = {path.name for path in (tmp_path / "tables").iterdir()}
-    shown = {
-        f"{name}.{suffix}" for name in ("verdicts", "costs") for suffix in ("csv", "md", "tex")
-    }
-    assert files == {"notes.md", *shown}
+    assert {path.stem for path in (tmp_path / "tables").iterdir()} == {"notes", "verdicts", "costs"}
     again = write_report(summary_of("paper"), tmp_path / "new" / "mine.html", only=["costs"])
     assert again.name == "mine.html"
     assert again.read_bytes() == page.read_bytes()
@@ -255,6 +245,4 @@ def test_reports_of_folders_and_records(make, tmp_path):
         write_report(tmp_path)
     with pytest.raises(ValueError, match="expected the folder to write to"):
         write_report(make("sets to come"))
-    assert write_report(make("sets to come"), tmp_path, only=["run"]) == Path(
-        tmp_path, "report.html"
-    )
+    assert write_report(make("sets to come"), tmp_path, only=["run"]).is_file()

@@ -50,16 +50,14 @@ def test_values_equal_those_of_a_plain_loop(sets, algorithms):
 
 def test_results_depend_only_on_names_and_seed(study, sets, algorithms):
     rows = run_study(study).set_index(COLUMNS[:-1]).value
-    alone = Study({"two": sets["two"]}, {"FCM-O": algorithms["FCM-O"]}, folds=3)
-    turned = Study(
-        dict(reversed(sets.items())), dict(reversed(algorithms.items())), folds=3, repeats=2
-    )
-    for other, n_common in ((run_study(alone), 12), (run_study(turned), len(rows))):
-        values = other.set_index(COLUMNS[:-1]).value
+    alone = study.narrowed(["two"], ["FCM-O"])
+    turned = replace(study.narrowed([*sets][::-1], [*algorithms][::-1]), repeats=2)
+    for other, n_common in ((alone, 12), (turned, len(rows))):
+        values = run_study(other).set_index(COLUMNS[:-1]).value
         common = rows.index.intersection(values.index)
         assert len(common) == n_common
         assert (rows[common] == values[common]).all()
-    assert (run_study(Study(sets, algorithms, folds=3, seed=1)).value != rows.to_numpy()).any()
+    assert (run_study(replace(study, seed=1)).value != rows.to_numpy()).any()
 
 
 def test_classifiers_and_metrics_of_other_libraries(sets):
@@ -156,28 +154,23 @@ def test_invalid_predictions_and_exits_are_failed_tasks(sets, kind, message):
 
 def test_a_journal_left_by_a_killed_writer_is_rolled_back(study, tmp_path):
     rows = run_study(study, tmp_path / "out")
-    (tmp_path / "copy").mkdir()
     with closing(sqlite3.connect(tmp_path / "out" / "study.sqlite")) as connection:
         connection.execute("PRAGMA cache_size = 1")  # so that it writes before it commits
         connection.execute("BEGIN")
         connection.execute("UPDATE results SET value = 0.0")
-        for path in (tmp_path / "out").glob("study.sqlite*"):
-            shutil.copy(path, tmp_path / "copy")
+        shutil.copytree(tmp_path / "out", tmp_path / "copy")
     assert (tmp_path / "copy" / "study.sqlite-journal").stat().st_size
     pd.testing.assert_frame_equal(read_study(tmp_path / "copy").results, rows)
 
 
 def test_algorithms_that_differ_in_prediction_parameters_share_a_fit(sets):
-    variants = {
-        "FCM": CorrectedPairwiseClassifier(odd_classifiers.Counting()),
-        "FCM-W": CorrectedPairwiseClassifier(odd_classifiers.Counting(), balance="labels"),
-        "FCM-O": CorrectedPairwiseClassifier(odd_classifiers.Counting(), overlap=0.5),
-    }
-    one = {"one": sets["one"]}
+    params = {"FCM": {}, "FCM-W": {"balance": "labels"}, "FCM-O": {"overlap": 0.5}}
+    counting = odd_classifiers.Counting()
+    variants = {name: CorrectedPairwiseClassifier(counting, **params[name]) for name in params}
+    study = Study({"one": sets["one"]}, variants, folds=2)
     odd_classifiers.Counting.fits = 0
-    together = run_study(Study(one, variants, folds=2))
+    together = run_study(study)
     assert odd_classifiers.Counting.fits == 2 * 6  # folds x pairs, once
-    for name, model in variants.items():
-        alone = run_study(Study(one, {name: model}, folds=2))
+    for name in variants:
         found = together[together.algorithm == name].reset_index(drop=True)
-        pd.testing.assert_frame_equal(found, alone)
+        pd.testing.assert_frame_equal(found, run_study(study.narrowed(algorithms=[name])))
