@@ -9,6 +9,7 @@ from hypothesis import settings
 from sklearn.datasets import make_multilabel_classification
 
 import chromium
+from in_process import performed_in_process
 
 settings.register_profile("pairmend", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("pairmend")
@@ -48,6 +49,19 @@ def small_set() -> tuple[np.ndarray, np.ndarray]:
     X, Y = make_multilabel_classification(80, n_features=6, n_classes=4, n_labels=2, random_state=3)
     X.flags.writeable = Y.flags.writeable = False
     return X, Y
+
+
+@pytest.fixture
+def in_process():
+    """Perform the batches of local studies in this process."""
+    with performed_in_process():
+        yield
+
+
+@pytest.fixture
+def no_report(monkeypatch):
+    """Write no report, which takes seconds."""
+    monkeypatch.setattr("pairmend.report.write_report", lambda out: out / "report.html")
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from contextlib import contextmanager
 from unittest import mock
 
-import pytest
 from threadpoolctl import threadpool_limits
 
 from pairmend.study.execution import perform
@@ -20,11 +19,4 @@ def performed_in_process():
             yield from outcomes
 
     with mock.patch("pairmend.study.run.run_in_processes", run):
-        yield
-
-
-@pytest.fixture
-def in_process():
-    """Perform the batches of local studies in this process."""
-    with performed_in_process():
         yield

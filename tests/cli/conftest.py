@@ -8,10 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from in_process import in_process
 from pairmend.cli import main
-
-__all__ = ["in_process"]
 
 N_ROWS = 60
 FIT = ("fit", "photos.csv", "--ignore", "id", "--model", "photos.model", "--labels")
@@ -77,9 +74,3 @@ def run(capsys):
         return Ran(status, *capsys.readouterr())
 
     return run_command
-
-
-@pytest.fixture
-def no_report(monkeypatch):
-    """Write no report, which takes seconds."""
-    monkeypatch.setattr("pairmend.report.write_report", lambda out: out / "report.html")

@@ -3,12 +3,9 @@
 import pandas as pd
 import pytest
 
-from in_process import in_process
 from pairmend import published
 from pairmend.metrics import LOSSES
 from pairmend.study import load_study, run_study
-
-__all__ = ["in_process"]
 
 SETS = {"emotions": 6, "flags": 8}  # number in the published tables
 

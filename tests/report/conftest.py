@@ -64,16 +64,9 @@ def make_record(
             centre = {"hamming": 0.48, "micro_f1": 0.92}.get(row.criterion, centre)
         centres.append(centre)
     values = np.clip(centres + rng.normal(0, noise, len(results)), 0, 1)
-    greater = results["criterion"].map(
-        {n: each["greater_is_better"] for n, each in criteria.items()}
-    )
+    greater = results["criterion"].map(pd.DataFrame(criteria).loc["greater_is_better"])
     other = {"N": 500, "d": 40, "L": 9, "LC": 2.1, "LD": 0.233, "avIR": 3.0, "AVsc": 0.1}
     facts = [known.loc[n].drop("name").to_dict() if n else other for n in sets.values()]
-    run = {
-        "started": "2026-05-01T10:00:00+00:00",
-        "versions": {"python": "3.11.7", "numpy": "2.1.0", "pairmend": "0.1.0"},
-        "machine": {"system": "Linux", "processor": "x86_64", "cores": 2},
-    }
     about = {"class": "pairmend.PairwiseClassifier", "params": {"threshold": 0.5}}
     return StudyRecord(
         definition={
@@ -109,11 +102,10 @@ def make_record(
             sha256="0" * 64,
             source=[f"made up, {name}.arff" for name in sets],
         ),
-        runs=pd.DataFrame(
-            [
-                {**run, "run": number, "ended": ended}
-                for number, ended in ((1, ""), (2, "2026-05-01T11:00:00+00:00"))
-            ]
+        runs=pd.DataFrame({"run": [1, 2], "ended": ["", "2026-05-01T11:00:00+00:00"]}).assign(
+            started="2026-05-01T10:00:00+00:00",
+            versions=[{"python": "3.11.7", "numpy": "2.1.0", "pairmend": "0.1.0"}] * 2,
+            machine=[{"system": "Linux", "processor": "x86_64", "cores": 2}] * 2,
         ),
     )
 

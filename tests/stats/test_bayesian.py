@@ -55,17 +55,12 @@ def test_folds_without_spread_are_certain(gap, expected, statistic, p_value):
 
 
 def slow_signed_rank(differences, rope, weights):
-    """Count the regions pair by pair, sample by sample."""
-    differences = [0.0, *differences]
-    wins = np.zeros(3)
-    for sample in weights:
-        regions = np.zeros(3)
-        for one, of_one in zip(differences, sample, strict=True):
-            for other, of_other in zip(differences, sample, strict=True):
-                mean = (one + other) / 2
-                regions[0 if mean < -rope else 2 if mean > rope else 1] += of_one * of_other
-        wins[regions.argmax()] += 1
-    return wins / len(weights)
+    """Add up the weights of all pairs of differences in each region, sample by sample."""
+    differences = np.array([0.0, *differences])
+    means = np.add.outer(differences, differences) / 2
+    regions = [means < -rope, abs(means) <= rope, means > rope]
+    wins = [np.argmax([np.outer(w, w)[region].sum() for region in regions]) for w in weights]
+    return np.bincount(wins, minlength=3) / len(weights)
 
 
 def test_signed_rank_is_that_of_a_slow_loop_and_of_its_posterior(rng):

@@ -3,11 +3,8 @@
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from in_process import in_process
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
 from pairmend.study import Study
-
-__all__ = ["in_process"]
 
 
 @pytest.fixture
@@ -28,12 +25,6 @@ def algorithms():
         "FCM": CorrectedPairwiseClassifier(GaussianNB()),
         "FCM-O": CorrectedPairwiseClassifier(GaussianNB(), overlap=0.5),
     }
-
-
-@pytest.fixture
-def no_report(monkeypatch):
-    """Write no report, which takes seconds."""
-    monkeypatch.setattr("pairmend.report.write_report", lambda out: out / "report.html")
 
 
 @pytest.fixture

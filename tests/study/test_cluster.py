@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 import odd_classifiers
+import study_kills
 from pairmend import PairwiseClassifier
 from pairmend.cli import main
 from pairmend.study import FailedTasksWarning, Study, read_study, run_study
@@ -92,12 +93,9 @@ def test_a_lost_cluster_is_an_error(sets, local, tmp_path):
 
 def test_the_option_dask_is_the_address_of_a_scheduler(cluster, tmp_path, no_report):
     file, out, address = tmp_path / "study.toml", tmp_path / "out", cluster.scheduler.address
-    file.write_text(
-        'folds = 2\n[algorithms.A]\nclass = "odd_classifiers.Frequent"\n'
-        '[sets.one]\nfunction = "pairmend.datasets.make_shapes"\nparams = { n_samples = 40 }\n'
-    )
+    file.write_text(study_kills.STUDY)
     assert main(["study", str(file), "--dask", address, "--out", str(out)]) == 0
-    assert len(read_study(out).results) == 8
+    assert len(read_study(out).tasks) == study_kills.N_TASKS
 
 
 def test_other_addresses_and_versions_are_errors(study, tmp_path):
