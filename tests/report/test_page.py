@@ -166,13 +166,16 @@ def test_names_are_escaped_in_every_format(page_of):
     assert "\n[x]," in csv
 
 
-def test_latex_is_valid(written, tmp_path):
-    tables = [file.read_text("utf-8") for file in (written.parent / "tables").glob("*.tex")]
+@pytest.mark.parametrize("name", ["paper", "hostile names"])
+def test_latex_is_valid(page_of, name, tmp_path):
+    files = (page_of(name).parent / "tables").glob("*.tex")
+    tables = [file.read_text("utf-8") for file in files]
     for text in tables:
         check_latex(text)
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed: apt-get install texlive-latex-recommended")
-    (tmp_path / "tables.tex").write_text(HEAD + "\\clearpage\n".join(tables) + "\\end{document}\n")
+    text = HEAD + "\\clearpage\n".join(tables) + "\\end{document}\n"
+    (tmp_path / "tables.tex").write_text(text, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
     done = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, timeout=120)
     assert done.returncode == 0, done.stdout[-3000:]
