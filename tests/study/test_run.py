@@ -134,7 +134,7 @@ def test_missing_sets(tmp_path):
         run_study(study, data_dir=tmp_path)
     for reason in ("no public copy was found", f"f (there is no file {tmp_path}", "cannot import"):
         assert reason in str(raised.value)
-    lenient = replace(study.narrowed(["simplehc", "enron", "f"]), skip_missing=True)
+    lenient = replace(study.narrowed(["simplehc", "enron", "f", "g"]), skip_missing=True)
     assert set(run_study(lenient, tmp_path / "out", data_dir=tmp_path).set) == {"simplehc"}
     assert list(read_study(tmp_path / "out").definition["sets"]) == ["simplehc"]
     with pytest.raises(ValueError, match="nothing to run"):

@@ -7,7 +7,7 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -256,7 +256,10 @@ def files_of(study: Study) -> dict[str, dict[str, str]]:
     For algorithms and metrics these are the files that define their classes and functions, and base
     classes, as far as they are not in installed packages. What these import is not followed.
     """
-    found = {f"sets.{name}": objects.digests(each.files()) for name, each in study.sets.items()}
+    found = {}
+    for name, each in study.sets.items():
+        with suppress(ImportError):  # of a function, without which the set is missing
+            found[f"sets.{name}"] = objects.digests(each.files())
     parts = {f"algorithms.{name}": each for name, each in study.algorithms.items()}
     parts |= {f"criteria.{name}": vars(each) for name, each in study.criteria.items()}
     for place, part in parts.items():
