@@ -34,7 +34,7 @@ ALLOWED_IMPORTS = {
         "frames", "kernels", "metrics", "model_selection", "neighbourhoods", "thresholds",
     ],
     "distributed": [
-        "_base", "_logistic_solver", "_utils", "base_classifiers", "baselines", "forests",
+        "_base", "_logistic_solver", "_utils", "base_classifiers", "forests",
         "frames", "kernels", "mended", "model_selection", "naive_bayes", "pairwise", "thresholds",
     ],
     "metrics": ["_utils"],

@@ -11,23 +11,18 @@ from pairmend import (
     CorrectedPairwiseClassifier,
     MendedClassifier,
     PairwiseClassifier,
-    RandomSubspaceNB,
     distributed,
 )
-from pairmend.baselines import BinaryRelevance
 from public_classifiers import CLASSIFIERS, data_for, made
 
 TOLERANCE = 1e-9
 CHUNKS = [(60,), (1,) * 60, (20, 20, 20), (3, 0, 40, 1, 16)]
-SGD = SGDClassifier(loss="log_loss")
-SMALL = {"cv": 3, "max_landmarks": 20, "random_state": 0}
 BY_BLOCKS = {
     "voting": PairwiseClassifier(random_state=0),
     "corrected": CorrectedPairwiseClassifier(validation=3, random_state=0),
-    "relevance": BinaryRelevance(random_state=0),
-    "relevance of sgd": BinaryRelevance(SGD, random_state=0),
-    "mended sgd": MendedClassifier(SGD, **SMALL),
-    "mended naive Bayes": MendedClassifier(RandomSubspaceNB(3), **SMALL),
+    "mended": MendedClassifier(
+        SGDClassifier(loss="log_loss"), cv=3, max_landmarks=20, random_state=0
+    ),
 }
 
 
@@ -40,7 +35,7 @@ def fitted(clf, form, weights, chunks):
 @pytest.mark.parametrize(
     ("name", "form", "weighted"),
     [(name, *how) for name in BY_BLOCKS for how in (("dense", True), ("sparse", False))]
-    + [(name, "frame", True) for name in BY_BLOCKS if "sgd" not in name],
+    + [(name, "frame", True) for name in BY_BLOCKS if name != "mended"],
 )
 def test_training_by_blocks_does_not_depend_on_chunks(name, form, weighted):
     weights = np.random.RandomState(1).choice([0, 1, 2.5], 60) if weighted else None

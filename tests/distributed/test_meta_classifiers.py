@@ -35,8 +35,7 @@ OVERLAPPING = [(np.arange(40, 80), np.arange(0, 40)), (np.arange(0, 50), np.aran
     ("kind", "base", "weighted", "cv"),
     [
         ("unknown sizes", BY_BLOCKS, False, SPLITS),
-        ("frame", RandomSubspaceNB(5), True, SPLITS),
-        ("sparse", RandomSubspaceNB(5), True, 3),
+        ("frame", RandomSubspaceNB(5), True, SPLITS),  # on one worker
         ("dense", BY_BLOCKS, True, 3),
         ("dense", BY_BLOCKS, True, OVERLAPPING),
         ("dense", DecisionTreeClassifier(max_depth=3), False, SPLITS),  # takes indicators
@@ -96,14 +95,11 @@ def test_rows_have_the_form_and_the_means_of_a_local_fit(form, weighted, data):
     shares, n_missing, scaling = FORMS[form]
     X, Y = mostly_zeros(shares, n_missing)
     params = {"sample_weight": data[2]} if weighted else {}
-    clf = MendedClassifier(
-        RandomSubspaceNB(5, random_state=0), cv=SPLITS, scaling=scaling, max_landmarks=30,
-        random_state=0,
-    )  # fmt: skip
+    clf = MendedClassifier(None, cv=2, scaling=scaling, max_landmarks=30, random_state=0)
     local = clone(clf).fit(X, Y, **params)
     chunks = (0, 30, 7, 1, 42)
     ours = distributed.fit(clf, in_chunks(X, chunks), in_chunks(Y, chunks), **params)
-    assert_same(ours, local, X)
+    assert_same(ours, local, X, atol=1e-6)
     assert (ours._row_encoder.means is None) == (local._row_encoder.means is None)
     assert ours._row_encoder.for_base == local._row_encoder.for_base
 

@@ -27,7 +27,6 @@ from pairmend._utils.training import relative_weights, unit_weight
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike
 from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression, fill_statistics
 from pairmend.distributed.rows import Block, Rows, as_task, in_a_tree, stack
-from pairmend.distributed.subspace_nb import train_labels
 from pairmend.forests import estimator
 from pairmend.mended.base import BaseRows
 from pairmend.mended.base_models import MultiLabelKernelRidge
@@ -59,10 +58,6 @@ class BlockRows(BaseRows):
         """Return some rows, and their parameters of `fit`."""
         params = {name: value[rows] for name, value in self.params.items()}
         return self.fetch(lambda X, block: X, rows), params
-
-    def on_host(self) -> "BlockRows":
-        """Return the rows for classifiers that are trained with numpy."""
-        return self
 
     def validation(self, proba: "BlockProba", rows: IntArray) -> "RemoteRows":
         """Return some rows with their out-of-fold probabilities, of which all rows have one."""
@@ -267,14 +262,15 @@ def _apply(block: Block, given: tuple[Predict, RowEncoder, bool]) -> Any:
 def is_trained_by_blocks(model: Any) -> bool:
     """Return whether a classifier is trained without all rows in the memory of a worker.
 
-    It must have a base classifier for each label, with ``partial_fit`` or in closed form. For
-    indicators of all labels, scikit-learn does not define the `classes` of ``partial_fit``, and
-    ``partial_fit`` of this library's classifiers keeps rows.
+    It must have a base classifier for each label, with ``partial_fit`` or the library's logistic
+    regression. For indicators of all labels, scikit-learn does not define the `classes` of
+    ``partial_fit``, and ``partial_fit`` of this library's classifiers keeps rows.
     """
-    base = getattr(model, "estimator", None)
-    return isinstance(model, classifiers.PerLabelClassifier) and (
-        hasattr(base, "partial_fit") or type(base) in (RandomSubspaceNB, ScaledLogisticRegression)
-    )
+    if not isinstance(model, classifiers.PerLabelClassifier):
+        return False
+    kind = type(model.estimator)
+    is_streamed = hasattr(model.estimator, "partial_fit") and kind is not RandomSubspaceNB
+    return is_streamed or kind is ScaledLogisticRegression
 
 
 def train_by_blocks(
@@ -288,9 +284,7 @@ def train_by_blocks(
     base, Y = model.estimator, rows.target.Y
     varying = [classifiers.varying_labels(Y[part]) for part in parts]
     pairs = zip(parts, varying, strict=True)
-    if type(base) is RandomSubspaceNB:
-        trained = [train_labels(base, rows, encoder, *each) for each in pairs]
-    elif type(base) is ScaledLogisticRegression:
+    if type(base) is ScaledLogisticRegression:
         trained = [train_logistic(base, rows, encoder, *each, **options) for each in pairs]
     else:  # all parts in one pass
         trained = dask.compute(*(_train_in_turn(base, rows, encoder, *each) for each in pairs))

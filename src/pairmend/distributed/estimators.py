@@ -21,8 +21,7 @@ from pairmend._utils.computing import lazy
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.training import Target, route_fit_params
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend.baselines.transformation import BinaryRelevance
-from pairmend.distributed.bases import BlockRows, is_trained_by_blocks, train_by_blocks
+from pairmend.distributed.bases import BlockRows, is_trained_by_blocks
 from pairmend.distributed.rows import (
     Block,
     Rows,
@@ -33,8 +32,7 @@ from pairmend.distributed.rows import (
     with_whole_rows,
     without_rows,
 )
-from pairmend.distributed.subspace_nb import NO_ENCODER, train_pairs
-from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
+from pairmend.distributed.subspace_nb import train_pairs
 from pairmend.frames.kinds import MAX_CATEGORIES
 from pairmend.mended.base import base_to_fit
 from pairmend.mended.estimator import MendedClassifier
@@ -56,10 +54,9 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
     depends on the base classifier:
 
     - :class:`~pairmend.RandomSubspaceNB` (the default) in :class:`~pairmend.PairwiseClassifier`,
-      :class:`~pairmend.CalibratedLabelRanking` and :class:`~pairmend.CorrectedPairwiseClassifier`,
-      and as base classifier of :class:`~pairmend.MendedClassifier`: rows stay on the workers, which
-      compute the feature statistics and sums of their blocks. Probabilities differ from those of a
-      local fit by less than 1e-9.
+      :class:`~pairmend.CalibratedLabelRanking` and :class:`~pairmend.CorrectedPairwiseClassifier`:
+      rows stay on the workers, which compute the feature statistics and sums of their blocks.
+      Probabilities differ from those of a local fit by less than 1e-9.
     - The default of :class:`~pairmend.MendedClassifier`, and the logistic regression alone
       (``estimator=None``): the logistic regression is trained in about a hundred passes over
       the blocks, each other base on drawn rows of a bounded number, which this process holds
@@ -67,7 +64,6 @@ def fit(classifier: Classifier, X: Any, y: Any, *, sample_weight: Any = None) ->
       less than 1e-6.
     - A classifier with ``partial_fit``, such as ``SGDClassifier(loss="log_loss")``, in
       :class:`~pairmend.MendedClassifier`: it is trained block by block, in one pass.
-    - :class:`~pairmend.baselines.BinaryRelevance` of any of these.
     - Everything else, and frames whose columns are not all numbers or known categories: fitted by
       its own ``fit`` on a worker, which needs all rows in memory, and a copy of those it trains on.
       The result is that of a local fit. If all rows fit into the memory of this process, a local
@@ -219,8 +215,6 @@ def _fit_by_blocks(classifier: Any, rows: Rows) -> Any:
         classifiers.for_all_labels(base, len(rows.target.classes))
     ):
         function = _fit_mended
-    elif kind is BinaryRelevance and is_trained_by_blocks(classifiers.PerLabelClassifier(base)):
-        function = _fit_relevance
     else:
         return None
     if (column := _unreadable_column(rows.like)) is None:
@@ -300,19 +294,6 @@ class _PairRows:
     ) -> SubspaceNBPairLearner:
         """Train all pairs on the rows."""
         return train_pairs(learner, self.rows, self.numbers, pairs)
-
-
-def _fit_relevance(classifier: Any, rows: Rows) -> Any:
-    base = classifier._seeded_base(check_random_state(classifier.random_state))
-    encoder = NO_ENCODER
-    if has_columns(rows.like) and takes_encoded_frames(base):
-        frame_encoder = FrameEncoder().fit(rows.like)
-        encoder = RowEncoder(frame_encoder, for_base=True, for_distances=False)
-    (model,) = train_by_blocks(classifiers.PerLabelClassifier(base), rows, [rows.present], encoder)
-    return classifier._set_fitted(
-        rows.like, rows.target, models_=model.models_, varying_=model.varying_,
-        _share=model.share_, frame_encoder_=encoder.encoder,
-    )  # fmt: skip
 
 
 def _fit_mended(classifier: MendedClassifier, rows: Rows) -> Any:

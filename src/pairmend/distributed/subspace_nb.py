@@ -6,22 +6,17 @@ from typing import Any
 import dask
 import numpy as np
 from dask import delayed
-from scipy import sparse
-from sklearn.base import clone
 
-from pairmend._utils.arrays import set_feature_attributes
 from pairmend._utils.classifiers import seed_estimator
 from pairmend._utils.training import unit_weight, without_negligible
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.distributed.rows import Block, Rows, as_task, in_a_tree
 from pairmend.frames import FrameEncoder
-from pairmend.mended.rows import RowEncoder
 from pairmend.naive_bayes.estimator import RandomSubspaceNB, read_numbers
 from pairmend.naive_bayes.features import Design, DistinctValues, FeatureStatistics
 from pairmend.naive_bayes.sums import GroupedRows, LabelSums, Sums
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 
-NO_ENCODER = RowEncoder(None, for_base=False, for_distances=False)
 MOST_GROUPS = 64
 """Groups of features whose distinct values are combined separately, at the most."""
 
@@ -34,7 +29,7 @@ def train_pairs(
     The learner equals one that is trained on these rows at once, but for the order of additions.
     """
     seeded = seed_estimator(learner.estimator, learner.seed)
-    _, blocks, design = _read(seeded, rows, NO_ENCODER, train)
+    blocks, design = _read(seeded, rows, train)
     n_labels, given = int(pairs.max()) + 1, as_task(design)
     parts = [delayed(_sum_labels)(block, given, n_labels) for block in blocks]
     sums = in_a_tree(parts).compute().with_exclusive_numbers()
@@ -44,52 +39,28 @@ def train_pairs(
     return learner.set_sums(pairs, design, sums)
 
 
-def train_labels(
-    seeded: RandomSubspaceNB, rows: Rows, encoder: RowEncoder, train: IntArray, labels: IntArray
-) -> list[RandomSubspaceNB]:
-    """Train a classifier for each of some labels on the chosen rows, in two passes.
-
-    Each equals one that is trained on these rows at once, but for the order of additions.
-    """
-    if not len(labels):
-        return []
-    like, blocks, design = _read(seeded, rows, encoder, train)
-    given, trained = as_task((design, labels)), []
-    sums = in_a_tree([delayed(_sum_classes)(block, given) for block in blocks]).compute()
-    for place in range(len(labels)):
-        classifier = clone(seeded)
-        set_feature_attributes(classifier, like)
-        both = sums.at(slice(2 * place, 2 * place + 2))
-        trained.append(classifier._set_sums([0, 1], both, design))
-    return trained
-
-
-def _read(
-    seeded: RandomSubspaceNB, rows: Rows, encoder: RowEncoder, train: IntArray
-) -> tuple[Any, list[Any], Design]:
-    """Return an empty block, delayed blocks of numbers of the chosen rows, and their design."""
-    like, _ = encoder.encode(rows.like)
-    declared, frame_encoder = seeded.declare(like)
+def _read(seeded: RandomSubspaceNB, rows: Rows, train: IntArray) -> tuple[list[Any], Design]:
+    """Return delayed blocks of numbers of the chosen rows, and their design."""
+    declared, encoder = seeded.declare(rows.like)
     unit = 1.0
     if rows.weights is not None:
         unit = unit_weight(rows.weights[train])
         train = train[without_negligible(rows.weights[train], unit) > 0]
-    given = as_task((seeded, encoder, frame_encoder, unit))
+    given = as_task((seeded, encoder, unit))
     blocks = [delayed(_read_numbers)(block, given) for block in rows.choose(train)]
-    found = _distinct_values(blocks, like.shape[1], declared)
-    features = replace(seeded.statistics_of_values(found, declared, frame_encoder), unit=unit)
+    found = _distinct_values(blocks, rows.like.shape[1], declared)
+    features = replace(seeded.statistics_of_values(found, declared, encoder), unit=unit)
     # Centres need only be near the means.
-    return like, blocks, delayed(_design)(blocks[0], as_task(features)).compute()
+    return blocks, delayed(_design)(blocks[0], as_task(features)).compute()
 
 
 def _read_numbers(
-    block: Block, given: tuple[RandomSubspaceNB, RowEncoder, FrameEncoder | None, float]
+    block: Block, given: tuple[RandomSubspaceNB, FrameEncoder | None, float]
 ) -> Block:
     """Return a block with numbers and relative weights."""
-    seeded, encoder, frame_encoder, unit = given
-    X, _ = encoder.encode(block.X)
+    seeded, encoder, unit = given
     weights = None if block.weights is None else block.weights / unit
-    return Block(read_numbers(seeded, X, frame_encoder), block.Y, weights)
+    return Block(read_numbers(seeded, block.X, encoder), block.Y, weights)
 
 
 def _distinct_values(
@@ -133,14 +104,6 @@ def _count_values(part: tuple[IntArray, FloatArray], declared: BoolArray) -> tup
 
 def _design(block: Block, features: FeatureStatistics) -> Design:
     return Design.from_rows(features, block.X)
-
-
-def _sum_classes(block: Block, given: tuple[Design, IntArray]) -> Sums:
-    """Sum the rows without each label, and those with it."""
-    design, labels = given
-    Y = block.Y[:, labels].astype(bool)
-    classes = sparse.csr_array(np.stack([~Y.T, Y.T], axis=1).reshape(-1, len(Y)), dtype=float)
-    return Sums.over(classes, block.weights, design.expand(block.X))
 
 
 def _sum_labels(block: Block, design: Design, n_labels: int) -> LabelSums:
