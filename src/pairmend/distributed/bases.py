@@ -127,12 +127,8 @@ class BlockRows(BaseRows):
         return fitted
 
     def _tree_weights(self, model: Any, part: IntArray) -> tuple[FloatArray, int]:
-        """Set the offset of trees; return weights of rows, and the number of encoded columns."""
+        """Return weights of rows for trees, and the number of encoded columns."""
         row = model.scaler_.transform(self.take(part[:1])[0])
-        model.offset_ = None if sparse.issparse(row) else np.zeros(row.shape[1])
-        if (numbers := model.scaler_.scaler_) is not None:
-            found = estimator.large_offsets(numbers.mean_, np.sqrt(numbers.var_))
-            model.offset_[: len(found)] = found
         given = self.params.get("sample_weight")
         return model.tree_weights(len(part), None if given is None else given[part]), row.shape[1]
 

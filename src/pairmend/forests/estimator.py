@@ -21,8 +21,6 @@ from pairmend._utils.training import all_equal, relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.base_classifiers import DenseScaler, LabelsClassifier
 
-LARGE_OFFSET = 1000.0
-"""Ratio of the mean of a feature and its deviation above which the mean is subtracted."""
 MIN_SAMPLES_LEAF = 2
 """Smallest number of rows in a leaf of a forest."""
 MAX_SAMPLES = 2500
@@ -192,9 +190,6 @@ class TreeClassifier(LabelsClassifier):
         The trees.
     scaler_ : DenseScaler
         Encoder of rows.
-    offset_ : ndarray of shape (n_columns,) or None
-        Means of features that are far from 0 compared with their deviation, 0 for others. Trees
-        compare numbers in single precision. None after a fit on sparse rows.
     classes_ : ndarray of shape (n_labels,)
         Numbers of the labels.
     """
@@ -202,18 +197,11 @@ class TreeClassifier(LabelsClassifier):
     def _fit_encoder(self, X: MatrixLike, sample_weight: FloatArray | None) -> MatrixLike:
         """Fit the encoder of rows, and return them encoded."""
         self.scaler_ = DenseScaler(standardize=False).fit(X, sample_weight=sample_weight)
-        self.offset_ = None
-        encoded = self._encode(X)
-        if sparse.issparse(encoded):
-            return encoded
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.offset_ = large_offsets(encoded.mean(axis=0), encoded.std(axis=0))
-        return encoded - self.offset_
+        return self._encode(X)
 
     def _encode(self, X: MatrixLike) -> MatrixLike:
-        """Return rows of numbers; large offsets of features are subtracted."""
-        encoded = self.scaler_.transform(as_numpy(X))
-        return encoded if self.offset_ is None else encoded - self.offset_
+        """Return rows of numbers."""
+        return self.scaler_.transform(as_numpy(X))
 
     def tree_weights(self, n_rows: int, sample_weight: FloatArray | None) -> FloatArray:
         """Return weights of rows.
@@ -403,13 +391,6 @@ def mean_of_trees(sums: FloatArray, n_trees: Any, otherwise: FloatArray) -> Floa
     proba = sums / np.maximum(n_trees, 1)[:, np.newaxis]
     proba[n_trees == 0] = otherwise
     return np.asarray(proba)
-
-
-def large_offsets(mean: FloatArray, deviation: FloatArray) -> FloatArray:
-    """Return the means of features of which single precision would lose many digits, else 0."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        is_large = np.isfinite(mean) & (np.abs(mean) > LARGE_OFFSET * deviation)
-    return np.where(is_large, mean, 0.0)
 
 
 def as_trees_read(encoded: MatrixLike) -> Any:

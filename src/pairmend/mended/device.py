@@ -51,12 +51,6 @@ def base_for_arrays(base: Any, *, mostly_zeros: bool) -> Any:
     return base
 
 
-def scalings_without_device(corrector: LabelCorrector) -> list[str]:
-    """Return the names of the scalings that are no affine functions of dense rows."""
-    scalings = corrector.scalings.items()
-    return [name for name, each in scalings if each.neighbourhood._affine_map() is None]
-
-
 def corrected_on_device(
     corrector: LabelCorrector, X: arrays.Array, proba: FloatArray, namespace: arrays.Namespace
 ) -> FloatArray:

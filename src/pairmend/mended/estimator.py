@@ -476,7 +476,8 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
             return corrector.corrected_proba(distance_rows, self._base_proba(base_rows))
         X = arrays.check_device_rows(X, namespace)
         proba = self._base_proba(namespace.xp.astype(X, namespace.float64))
-        if device.scalings_without_device(corrector.by_label):
+        scalings = corrector.by_label.scalings.values()
+        if any(each.neighbourhood._affine_map() is None for each in scalings):
             _, rows = self._row_encoder.encode(namespace.numpy(X).astype(np.float64))
             return corrector.corrected_proba(rows, proba)
         by_label = device.corrected_on_device(corrector.by_label, X, proba, namespace)
