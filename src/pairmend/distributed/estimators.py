@@ -28,7 +28,6 @@ from pairmend.distributed.rows import (
     as_task,
     in_a_tree,
     is_frame,
-    stack,
     with_whole_rows,
     without_rows,
 )
@@ -246,16 +245,17 @@ def _unreadable_column(like: Any) -> Any:
 def _fit_on_worker(classifier: Any, rows: Rows, sample_weight: FloatArray | None) -> Any:
     """Fit a classifier by its own ``fit`` on a worker with all rows."""
     params = {} if sample_weight is None else {"sample_weight": sample_weight}
-    given = clone(classifier), replace(rows.target, Y=rows.target.Y[:0]), params
+    given = clone(classifier), rows.target, params
     fitted = delayed(_fit_here)(rows.blocks, as_task(given)).compute()
     # The fitted attributes replace those of an earlier fit.
     classifier.__dict__ = vars(fitted) | classifier.get_params(deep=False)
     return classifier
 
 
-def _fit_here(blocks: list[Block], given: tuple[Any, Target, dict[str, Any]]) -> Any:
-    (classifier, target, params), (X, Y, *_) = given, stack(blocks)
-    fitted = classifier.fit(X, replace(target, Y=Y).as_given(np.arange(len(Y))), **params)
+def _fit_here(blocks: list[MatrixLike], given: tuple[Any, Target, dict[str, Any]]) -> Any:
+    classifier, target, params = given
+    y = target.as_given(np.arange(len(target.Y)))
+    fitted = classifier.fit(stack_rows(blocks), y, **params)
     if target.multilabel:
         fitted.classes_ = target.classes  # the names of the columns
     return fitted

@@ -57,7 +57,7 @@ class Rows:
     weights : ndarray of shape (n_rows,) or None
         Checked sample weights, 0 for rows that are left out; None means ones.
     blocks : list of delayed
-        Features and labels.
+        Features.
     size : int
         Number of rows of each block; the last may have fewer.
     """
@@ -83,8 +83,7 @@ class Rows:
         min_labels = getattr(classifier, "_min_labels", 1)
         target, sizes = _read_target(classifier, y, targets, min_labels)
         like = without_rows(X)
-        classes = None if target.multilabel else target.classes
-        read = [delayed(_read)(x, t, classes) for x, t in zip(parts, targets, strict=True)]
+        read = [delayed(_read)(x, t) for x, t in zip(parts, targets, strict=True)]
         size = min(max(CELLS // max(1, like.shape[1]), MIN_ROWS), MAX_ROWS)
         return cls(like, target, None, _cut(read, sizes, size), size)
 
@@ -118,7 +117,8 @@ class Rows:
             here = counts[rows] > 0
             if here.any():
                 weights = None if self.weights is None else self.weights[rows][here]
-                (known,) = dask.persist(as_task((here, rows.start, weights)))
+                own = here, rows.start, self.target.Y[rows][here], weights
+                (known,) = dask.persist(as_task(own))
                 parts.append(delayed(_take)(block, known))
         return parts
 
@@ -207,20 +207,16 @@ def _read_labels(y: Any) -> BoolArray:
     return check_target(None, y, y, min_labels=1).Y
 
 
-def _read(X: MatrixLike, y: Any, classes: Any) -> Block:
-    """Check a chunk of rows and its targets; `classes` are those of a 1-D target."""
+def _read(X: MatrixLike, y: Any) -> MatrixLike:
+    """Check a chunk of rows, and that its targets are theirs."""
     n_rows = count_rows(X)
     if n_rows != count_rows(y):
         raise ValueError(
             f"A block of X has {n_rows} rows, that of y has {count_rows(y)}; they must have the "
             "same blocks. Derive both from one collection, or repartition them."
         )
-    if n_rows:
-        check_row_order(X, y, "y")
-        X = check_training_rows(X)
-    if classes is None:
-        return Block(X, _read_labels(y), None)
-    return Block(X, np.asarray(y).reshape(n_rows, 1) == classes, None)
+    check_row_order(X, y, "y")
+    return check_training_rows(X) if n_rows else X
 
 
 def _cut(chunks: list[Any], sizes: list[int], size: int) -> list[Any]:
@@ -234,20 +230,14 @@ def _cut(chunks: list[Any], sizes: list[int], size: int) -> list[Any]:
     return blocks
 
 
-def _join(chunks: list[Block], spans: list[tuple[int, int]]) -> Block:
+def _join(chunks: list[MatrixLike], spans: list[tuple[int, int]]) -> MatrixLike:
     """Concatenate spans of the rows of chunks."""
-    parts = []
-    for chunk, (start, stop) in zip(chunks, spans, strict=True):
-        if start or stop < len(chunk.Y):
-            rows = slice(start, stop)
-            chunk = Block(take_rows(chunk.X, rows), chunk.Y[rows], None)
-        parts.append(chunk)
-    return stack(parts)
+    pairs = zip(chunks, spans, strict=True)
+    return stack_rows([take_rows(chunk, slice(*span)) for chunk, span in pairs])
 
 
-def _take(block: Block, known: tuple[BoolArray, int, FloatArray | None]) -> Block:
+def _take(X: MatrixLike, known: tuple[BoolArray, int, BoolArray, FloatArray | None]) -> Block:
     """Return the chosen rows of a block, given by a mask, with what is known of them."""
-    is_chosen, start, weights = known
+    is_chosen, start, Y, weights = known
     rows = np.flatnonzero(is_chosen)
-    X = block.X if is_chosen.all() else take_rows(block.X, rows)
-    return Block(X, block.Y[rows], weights, start + rows)
+    return Block(X if is_chosen.all() else take_rows(X, rows), Y, weights, start + rows)
