@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pairmend._logistic_solver import TOLERANCE, LogisticOptimum, LogisticRows
 from pairmend._utils import arrays
 from pairmend._utils.classifiers import check_params, check_probabilities
-from pairmend._utils.computing import CACHED_CELLS, batches
 from pairmend._utils.training import check_row_order, check_sample_weight, relative_weights
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.frames import FrameEncoder
@@ -237,13 +236,11 @@ class DenseScaler(TransformerMixin, ReadsAnyRows):
             dense = numbers.toarray() if sparse.issparse(numbers) else numbers
             scaled = np.asarray(self.scaler_.transform(dense))
             return np.where(np.isnan(scaled), 0.0, scaled)
-        # As scaler_.transform does, without a further check; chunks stay in the cache.
-        scaled = np.empty(numbers.shape) if out is None else out
-        for rows in batches(len(numbers), max(1, CACHED_CELLS // numbers.shape[1])):
-            part = np.subtract(numbers[rows], self.scaler_.mean_, out=scaled[rows])
-            part /= self.scaler_.scale_
-            part[np.isnan(part)] = 0.0
-        return scaled
+        # As scaler_.transform does, without a further check.
+        found: FloatArray = np.subtract(numbers, self.scaler_.mean_, out=out)
+        found /= self.scaler_.scale_
+        found[np.isnan(found)] = 0.0
+        return found
 
     def _check(self, X: MatrixLike, *, reset: bool) -> MatrixLike:
         return validate_data(

@@ -88,13 +88,6 @@ def test_features_beyond_single_precision(value):
     assert np.isfinite(forest.fit(X, Y).predict_proba(X)).all()
 
 
-def test_few_heavy_rows_count_by_their_weight():
-    X, Y = np.zeros((2000, 1)), (np.arange(2000)[:, np.newaxis] < 5).astype(int)
-    weights = np.where(Y[:, 0] == 1, 4000.0, 1.0)
-    forest = MultiLabelForest(50, max_samples=100, random_state=0).fit(X, Y, weights)
-    assert forest.predict_proba(X[:1])[0, 0] == pytest.approx(20000 / 21995, abs=0.02)
-
-
 def test_many_labels(data):
     """Trees separate random sums of labels; memory of models and predictions is bounded."""
     X, Y, _ = data

@@ -19,8 +19,6 @@ from sklearn import get_config
 from threadpoolctl import ThreadpoolController
 
 FLOAT_BYTES = 8
-CACHED_CELLS = 2**16
-"""Number of cells of a chunk of rows that stays in the cache of a processor."""
 BLOCK_ARRAYS = 16
 """Largest number of arrays of shape (rows, pairs of a block) in memory at once."""
 
