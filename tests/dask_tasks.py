@@ -28,8 +28,6 @@ def in_chunks(array, chunks=CHUNKS):
 def in_partitions(frame, chunks=CHUNKS):
     """Return a dask frame with these partitions."""
     ends = np.cumsum([size for size in chunks if size])
-    if len(ends) == len(frame):
-        return dd.from_pandas(frame, npartitions=len(frame))
     parts = dd.from_pandas(frame, sort=False, chunksize=len(frame))
     return parts.repartition(divisions=[0, *ends[:-1], len(frame) - 1])
 

@@ -16,7 +16,7 @@ from pairmend import (
 from public_classifiers import CLASSIFIERS, data_for, made
 
 TOLERANCE = 1e-9
-CHUNKS = [(60,), (1,) * 60, (20, 20, 20), (3, 0, 40, 1, 16)]
+CHUNKS = [(60,), (*[1] * 12, 48), (20, 20, 20), (3, 0, 40, 1, 16)]
 BY_BLOCKS = {
     "voting": PairwiseClassifier(random_state=0),
     "corrected": CorrectedPairwiseClassifier(validation=3, random_state=0),

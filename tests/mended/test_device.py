@@ -127,8 +127,7 @@ def test_base_classifiers_that_take_arrays(base, label_set):
 
 
 @pytest.mark.parametrize("kind", ["plain", "weighted", "heavy row", "mostly zeros", "constant"])
-@pytest.mark.parametrize("C", [0.1, 10.0])
-def test_the_logistic_regression_is_that_of_numpy(kind, C, label_set):
+def test_the_logistic_regression_is_that_of_numpy(kind, label_set):
     """Also with a separable label, and a feature whose mean has the rounding of a long sum."""
     X, Y, queries = label_set
     X, queries = (np.column_stack([rows, np.full(len(rows), 0.1)]) for rows in (X, queries))
@@ -145,6 +144,6 @@ def test_the_logistic_regression_is_that_of_numpy(kind, C, label_set):
     elif kind == "constant":
         Y = Y * 0 + [1, 0, 0, 0]
         Y[3, 1] = 1
-    clf = MendedClassifier(ScaledLogisticRegression(C=C), cv=3, random_state=0)
+    clf = MendedClassifier(ScaledLogisticRegression(C=10.0), cv=3, random_state=0)
     ours, theirs = compare(clf, Library("strict"), X, Y, queries, atol=1e-9, **params)
     assert list(theirs.beta_) == list(ours.beta_)
