@@ -69,7 +69,7 @@ def test_classes_and_names_of_a_stream(rng):
     assert clf.score(X, y) > 0.9
     indicators = np.eye(3, dtype=int)[X.argmax(axis=1)]
     for rows, target, params, message in (
-        (X[:1], ["dog"], {}, r"not among those of the first call: \['dog'\]"),
+        (X[:1], ["dog"], {}, "previously unseen labels: .*dog"),
         (X, y, {"classes": ["ant", "bee"]}, "classes are .* but were"),
         (X, indicators, {}, "indicators .* but an earlier call had classes"),
         (X[:, :2], y, {}, "X has 2 features"),

@@ -2,6 +2,10 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
 
 
 def listed(names: Iterable[str]) -> str:
@@ -37,6 +41,13 @@ MISSING_TEXTS = frozenset({
 """Texts that stand for a missing number or date, in lower case: those of programs, the errors of
 Excel in English, German and French, and what people write."""
 _LONGEST_MISSING = max(map(len, MISSING_TEXTS))
+
+
+def is_missing(cell: Any) -> bool:
+    """Return whether a Python object stands for a missing value."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, float | Decimal | np.generic) and bool(cell != cell)
 
 
 def is_missing_text(text: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.preprocessing import MultiLabelBinarizer
+from sklearn.preprocessing import LabelEncoder, MultiLabelBinarizer
 from sklearn.utils import check_consistent_length
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
@@ -26,6 +26,7 @@ from pairmend._utils.sklearn_private import (
     read_sample_weight,
     routing_enabled,
 )
+from pairmend._utils.text import is_missing
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 
 LISTS = (list, tuple, np.ndarray)
@@ -166,13 +167,7 @@ def indicators_of(tags: list[Any], classes: Any = None) -> tuple[IntArray, np.nd
             f"{sorted(map(str, unknown))[:10]}; expected those of {list(classes)[:10]}."
         )
     binarizer = MultiLabelBinarizer(classes=classes)
-    try:
-        return binarizer.fit_transform(tags), np.asarray(binarizer.classes_, dtype=object)
-    except TypeError as error:  # values that have no order
-        raise ValueError(
-            f"y holds tags of several types, which cannot be sorted: {error}. Convert them to "
-            "strings."
-        ) from error
+    return binarizer.fit_transform(tags), np.asarray(binarizer.classes_, dtype=object)
 
 
 def check_row_order(X: MatrixLike, other: Any, name: str) -> None:
@@ -235,35 +230,22 @@ def _check_classes(y: np.ndarray[Any, Any], known: np.ndarray[Any, Any] | None =
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
     if y.dtype == object:
-        missing = [row for row, name in enumerate(y.tolist()) if _is_missing(name)]
+        missing = [row for row, name in enumerate(y.tolist()) if is_missing(name)]
         if missing:
             raise ValueError(
                 f"y is missing in {len(missing)} row(s), first in row {missing[0]}. Leave these "
                 "rows out, or, if they have no labels, pass a list of tags for each row, such as "
                 "those of y.fillna('').str.split(';')."
             )
-        if len({isinstance(name, str) for name in y.tolist()}) > 1:
-            raise ValueError(
-                "y holds texts and other values. Give them one type, for instance with "
-                "y.astype(str)."
-            )
+    encoder = LabelEncoder().fit(y if known is None else known)
     check_classification_targets(y)
-    classes = np.unique(y) if known is None else known
+    classes = encoder.classes_
     if len(classes) < 2:
         raise ValueError(
             f"y has one class only, {classes[0]!r}; a classifier needs at least two classes."
         )
-    if unknown := sorted(set(np.unique(y).tolist()) - set(classes.tolist())):
-        raise ValueError(
-            f"y has classes that are not among those of the first call: {unknown}. Give all that "
-            "will ever occur as `classes` in the first call."
-        )
-    codes = np.searchsorted(classes, y)
+    codes = encoder.transform(y)
     return Target(codes[:, np.newaxis] == np.arange(len(classes)), classes, False)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 SHARE = 0.02

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.arrays import TextTable, frame_columns, is_frame, is_pandas, is_texts
+from pairmend._utils.text import is_missing
 from pairmend._utils.typing import MatrixLike
 from pairmend.explanation.data import Value
 
@@ -50,7 +51,7 @@ def values_of(X: MatrixLike, given: Sequence[str] = ()) -> list[dict[str, Value]
 
 
 def _value(cell: Any) -> Value:
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:
+    if is_missing(cell):
         return None
     return float(cell) if isinstance(cell, int | float) else str(cell)
 

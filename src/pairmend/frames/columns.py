@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairmend._utils.arrays import is_frame
+from pairmend._utils.text import is_missing
 from pairmend._utils.typing import BoolArray, FloatArray
 
 DAY = 86_400_000_000
@@ -173,13 +174,6 @@ def _read_objects(name: Any, cells: list[Any]) -> Column:
         "dates or durations. Convert it, for categories by X[name].astype(str), for numbers by "
         "pandas.to_numeric(X[name], errors='coerce'), or leave it out: X.drop(columns=[...])."
     )
-
-
-def is_missing(cell: Any) -> bool:
-    """Return whether a Python object stands for a missing value."""
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(cell, float | Decimal | np.generic) and bool(cell != cell)
 
 
 def days_of(value: Any) -> float:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pairmend._utils.arrays import frame_columns, is_frame
+from pairmend._utils.text import is_missing
 from pairmend.datasets import MultiLabelData
-from pairmend.frames.columns import is_missing
 from pairmend.frames.kinds import plain_number
 
 
