@@ -45,7 +45,7 @@ def test_splits_of_cv_are_row_numbers_or_masks(name, form):
         for own in (np.flatnonzero, form)
     )
     np.testing.assert_array_equal(found, expected)
-    with pytest.raises(ValueError, match="n_samples = 0 in the test parts"):
+    with pytest.raises(ValueError, match="n_samples = 0 of .* tests"):
         made(name, cv=splits(lambda mask: [])).fit(X, y)
 
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import delayed
 
 from pairmend._utils.arrays import take_rows
-from pairmend._utils.classifiers import PerLabelClassifier, label_scores
+from pairmend._utils.classifiers import PerLabelClassifier, label_scores, varying_labels
 from pairmend._utils.progress import run_calls
 from pairmend._utils.training import Target, check_indicators, take_params
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
@@ -219,12 +219,10 @@ def split_rows(
     splits = [(_row_numbers(train, present), _row_numbers(test, present)) for train, test in parts]
     splits = [(train, test) for train, test in splits if len(test)]
     if not splits or any(len(train) == 0 for train, _ in splits):
-        found = (
-            "A split of cv has no training rows of positive weight"
-            if splits
-            else "n_samples = 0 in the test parts of the splits"
+        raise ValueError(
+            "cv gives n_samples = 0 of positive weight for training or for tests; expected at "
+            "least 1 in each split. Pass a cv with larger parts."
         )
-        raise ValueError(f"{found}; expected at least 1. Pass a cv with larger parts.")
     return splits
 
 
@@ -283,8 +281,7 @@ def _fit_and_score(
         else:
             fitted.fit(rows, target.as_given(train), **own_params)
     except Exception as error:
-        varies = target.Y[train].any(axis=0) & ~target.Y[train].all(axis=0)
-        constant = target.classes[~varies].tolist()
+        constant = np.delete(target.classes, varying_labels(target.Y[train])).tolist()
         note = f"while cross-fitting {purpose} on {len(train)} of {len(target.Y)} rows."
         if constant:
             note += f" In these, {len(constant)} label(s) have the same value in all rows: "

@@ -281,7 +281,7 @@ def test_whole_weights_equal_repeated_rows(small_set):
 def test_weights_are_routed_or_refused(small_set):
     X, Y = small_set
     weights = np.random.RandomState(1).randint(3, size=80) / 2
-    with pytest.raises(ValueError, match="A split of cv has no training rows of positive weight"):
+    with pytest.raises(ValueError, match="n_samples = 0 of positive weight for training"):
         quick(cv=KFold(2)).fit(X, Y, sample_weight=np.r_[np.zeros(40), np.ones(40)])
     with pytest.raises(TypeError, match="unexpected keyword argument 'sample_weight'"):
         MendedClassifier(KNeighborsClassifier()).fit(X, Y, sample_weight=weights)
