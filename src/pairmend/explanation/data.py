@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pairmend.explanation import html, view
 
@@ -148,8 +148,36 @@ class SimilarRow:
     values: dict[str, Value] = field(default_factory=dict)
 
 
+class _Page:
+    """The methods that show one or more explanations as HTML."""
+
+    __slots__ = ()
+
+    def to_html(self, *, title: str | None = None) -> str:
+        """Return what is explained as an HTML page in one file.
+
+        Parameters
+        ----------
+        title : str, default=None
+            Title of the page.
+
+        Returns
+        -------
+        str
+            The page. It loads nothing, and follows the light or dark mode of the browser.
+        """
+        return html.page_of(self._rows(), title=title)
+
+    def _repr_html_(self) -> str | None:
+        """Return what is explained for a notebook; None without jinja2."""
+        return html.cell_of(self._rows())
+
+    def _rows(self) -> "list[Explanation]":
+        return self if isinstance(self, Explanations) else [cast(Explanation, self)]
+
+
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(_Page):
     """The prediction of one row, explained.
 
     Attributes
@@ -227,25 +255,6 @@ class Explanation:
         frame = pd.DataFrame([asdict(each) for each in getattr(self, of)])
         return frame.drop(columns=["changes", "base_parts", "contributions"], errors="ignore")
 
-    def to_html(self, *, title: str | None = None) -> str:
-        """Return the explanation as an HTML page in one file.
-
-        Parameters
-        ----------
-        title : str, default=None
-            Title of the page.
-
-        Returns
-        -------
-        str
-            The page. It loads nothing, and follows the light or dark mode of the browser.
-        """
-        return html.page_of([self], title=title)
-
-    def _repr_html_(self) -> str | None:
-        """Return the explanation for a notebook; None without jinja2."""
-        return html.cell_of([self])
-
     def __str__(self) -> str:
         return view.text_of(self)
 
@@ -262,7 +271,7 @@ def _terms(explanation: Explanation) -> Iterator[tuple[Any, ...]]:
             yield label.name, "probability", change.part, change.name, None, change.amount
 
 
-class Explanations(list[Explanation]):
+class Explanations(_Page, list[Explanation]):
     """A list of explanations, which is a page, or in a notebook an output, with a table of rows.
 
     Examples
@@ -276,22 +285,3 @@ class Explanations(list[Explanation]):
     >>> explanations.to_html(title="Four rows")[:15]
     '<!DOCTYPE html>'
     """
-
-    def to_html(self, *, title: str | None = None) -> str:
-        """Return the explanations as an HTML page in one file.
-
-        Parameters
-        ----------
-        title : str, default=None
-            Title of the page.
-
-        Returns
-        -------
-        str
-            The page. It loads nothing, and follows the light or dark mode of the browser.
-        """
-        return html.page_of(self, title=title)
-
-    def _repr_html_(self) -> str | None:
-        """Return the explanations for a notebook; None without jinja2."""
-        return html.cell_of(self)

@@ -1,6 +1,6 @@
 """explain: through pipelines and thresholds to the classifier; the requested labels and rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -238,26 +238,28 @@ def explain(
     refuse_arrays(rows, "explain", "Move the classifier and the rows to numpy, see docs/gpu.md.")
     names = names or [str(name) for name in getattr(estimator, "feature_names_in_", ())]
     given = labels, known, n_contributions, n_neighbors, names, label_names, threshold
-    found: Iterable[Explanation] = estimator._explain(rows, Request(*given))
-    return Explanations(_described(each, X, training, feature_names) for each in found)
+    found, numbers = estimator._explain(rows, Request(*given))
+    return Explanations(_described(each, numbers, X, training, feature_names) for each in found)
 
 
 def _described(
-    explanation: Explanation, X: MatrixLike, training: MatrixLike, names: Sequence[str]
+    explanation: Explanation,
+    numbers: dict[int, int],
+    X: MatrixLike,
+    training: MatrixLike,
+    names: Sequence[str],
 ) -> Explanation:
-    """Return an explanation with the index of its row, and values if training rows are given."""
-    explanation = replace(explanation, index=index_of(X, explanation.row))
-    if training is None:
-        return explanation
-    rows = np.array([each.row for each in explanation.similar], dtype=np.intp)
-    similar = (
-        replace(each, index=index_of(training, each.row), values=values)
-        for each, values in zip(
-            explanation.similar, values_of(take_rows(training, rows), names), strict=True
+    """Return an explanation with the numbers of rows, and values if training rows are given."""
+    similar = tuple(replace(each, row=numbers[each.row]) for each in explanation.similar)
+    own: dict[str, data.Value] = {}
+    if training is not None:
+        (own,) = values_of(take_rows(X, slice(explanation.row, explanation.row + 1)), names)
+        rows = take_rows(training, np.array([each.row for each in similar], dtype=np.intp))
+        similar = tuple(
+            replace(each, index=index_of(training, each.row), values=values)
+            for each, values in zip(similar, values_of(rows, names), strict=True)
         )
-    )
-    (own,) = values_of(take_rows(X, slice(explanation.row, explanation.row + 1)), names)
-    return replace(explanation, similar=tuple(similar), values=own)
+    return replace(explanation, index=index_of(X, explanation.row), similar=similar, values=own)
 
 
 class ExplainMixin:

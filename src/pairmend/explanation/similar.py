@@ -1,28 +1,25 @@
 """The similar training rows of an explanation: their numbers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
 
 from pairmend._utils.arrays import take_rows
 from pairmend._utils.sklearn_private import count_rows
-from pairmend._utils.typing import BoolArray, IntArray, Matrix, MatrixLike
+from pairmend._utils.typing import IntArray, Matrix, MatrixLike
 from pairmend.explanation.data import Explanation
 from pairmend.kernels.local_sums import nearest_landmark
 
-EXPECTED = "expected the rows given to fit, in the same order"
 
-
-def numbered(
+def numbers_of(
     explanations: Sequence[Explanation],
     training: MatrixLike,
     known: IntArray | None,
     points_of: Callable[[MatrixLike], Matrix] | None,
     points: Matrix,
-) -> list[Explanation]:
-    """Replace positions among the validation rows by numbers of training rows.
+) -> dict[int, int]:
+    """Return the numbers of similar training rows by their positions among the validation rows.
 
     `known` are the numbers of validation rows; a classifier from a model file has none. `points`
     are the validation rows in the space in which similarity is measured, and `points_of` returns
@@ -32,11 +29,6 @@ def numbered(
     listed = np.unique([each.row for found in explanations for each in found.similar]).astype(int)
     numbers = listed if known is None else known[listed]
     if training is not None and len(listed):
-        if known is not None and (n_rows := count_rows(training)) <= numbers.max():
-            raise ValueError(
-                f"training has {n_rows} rows, but row {numbers.max()} is a validation row; "
-                f"{EXPECTED}."
-            )
         if known is None:
             if points_of is None:
                 raise ValueError(
@@ -44,23 +36,20 @@ def numbered(
                     "classifier compares no features by which they could be found."
                 )
             numbers = nearest_landmark(points[listed], points_of(training))
-        if points_of is not None:
-            equal = _equal(points_of(take_rows(training, numbers)), points[listed])
-            if not equal.all():
-                row = numbers[~equal][0]
-                raise ValueError(f"row {row} of training differs from that of fit; {EXPECTED}.")
-    number_of = dict(zip(listed.tolist(), numbers.tolist(), strict=True))
-    return [
-        replace(
-            found, similar=tuple(replace(each, row=number_of[each.row]) for each in found.similar)
-        )
-        for found in explanations
-    ]
+        are_same = count_rows(training) > numbers.max()
+        if are_same and points_of is not None:
+            are_same = _equal(points_of(take_rows(training, numbers)), points[listed])
+        if not are_same:
+            raise ValueError(
+                "a row of training differs from that of fit; expected the rows given to fit, in "
+                "the same order."
+            )
+    return dict(zip(listed.tolist(), numbers.tolist(), strict=True))
 
 
-def _equal(points: Matrix, others: Matrix) -> BoolArray:
-    """Return which rows are the same up to rounding."""
+def _equal(points: Matrix, others: Matrix) -> bool:
+    """Return whether rows are the same up to rounding."""
     first, second = (
         each.toarray() if sparse.issparse(each) else np.asarray(each) for each in (points, others)
     )
-    return np.asarray(np.isclose(first, second, rtol=1e-6, atol=1e-9).all(axis=1))
+    return np.allclose(first, second, rtol=1e-6, atol=1e-9)

@@ -15,7 +15,7 @@ from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend.explanation.data import Explanation, LabelSet
 from pairmend.explanation.evidence import Evidence, Row, background_rows, linear_evidence
 from pairmend.explanation.explaining import ExplainMixin, Request, Scores, Term, finite
-from pairmend.explanation.similar import numbered
+from pairmend.explanation.similar import numbers_of
 from pairmend.explanation.tables import names_of, values_of
 from pairmend.kernels.local_sums import confusion_from_sums, shrink
 from pairmend.kernels.pairs import p_true_given_decision, sum_to_one
@@ -30,7 +30,7 @@ KINDS = {"log_odds": "similar probabilities", "global": "all rows"}
 class MendedExplain(ExplainMixin):
     """The method ``explain`` of MendedClassifier."""
 
-    def _explain(self, X: MatrixLike, request: Request) -> list[Explanation]:
+    def _explain(self, X: MatrixLike, request: Request) -> tuple[list[Explanation], dict[int, int]]:
         check_is_fitted(self)
         return _Explainer(self, request).explain(X)
 
@@ -46,8 +46,8 @@ class _Explainer:
             self.decision = Decision("labels", request.threshold, np.nan)
         self.labels = [str(name) for name in request.label_names or classifier.classes_.tolist()]
 
-    def explain(self, X: MatrixLike) -> list[Explanation]:
-        """Return the explanations of rows."""
+    def explain(self, X: MatrixLike) -> tuple[list[Explanation], dict[int, int]]:
+        """Return the explanations of rows, and the numbers of validation rows."""
         classifier, training = self.classifier, self.request.training
         classifier._check_namespace(X, "explain")
         X, by_label = check_features(classifier, X), self.corrector.by_label
@@ -65,7 +65,7 @@ class _Explainer:
             return by_features[0].points(distance_rows, np.empty(0))
 
         points = (points_of, by_features[0].landmarks) if by_features else (None, None)
-        return numbered(explained, training, known, *points)
+        return explained, numbers_of(explained, training, known, *points)
 
     def _chunk(self, X: MatrixLike, chunk: slice, training: MatrixLike) -> Iterator[Explanation]:
         """Yield the explanations of some of the rows."""

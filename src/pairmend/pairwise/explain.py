@@ -11,7 +11,7 @@ from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
 from pairmend.explanation.data import Explanation
 from pairmend.explanation.explaining import ExplainMixin, Request, Scores, Term, finite
-from pairmend.explanation.similar import numbered
+from pairmend.explanation.similar import numbers_of
 from pairmend.kernels.pairs import p_true_given_decision, sum_supports
 from pairmend.thresholds.rules import fitted_cuts
 
@@ -19,7 +19,7 @@ from pairmend.thresholds.rules import fitted_cuts
 class ExplainedPairs(ExplainMixin):
     """The method ``explain`` of CorrectedPairwiseClassifier."""
 
-    def _explain(self, X: MatrixLike, request: Request) -> list[Explanation]:
+    def _explain(self, X: MatrixLike, request: Request) -> tuple[list[Explanation], dict[int, int]]:
         classifier: Any = self
         X = classifier._check_predict(X)
         if classifier._is_movable:
@@ -37,7 +37,7 @@ class ExplainedPairs(ExplainMixin):
         known = getattr(classifier, "validation_indices_", None)
         points_of = getattr(neighbourhood, "to_points", None)
         points = neighbourhood.points_ if points_of else None
-        return numbered(explained, training, known, points_of, points)
+        return explained, numbers_of(explained, training, known, points_of, points)
 
 
 def _explain_chunk(
