@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, cast
+from importlib import resources
+from typing import Any
+from uuid import uuid4
 
-from pairmend.explanation import html, view
+from pairmend._utils import pages
+from pairmend.explanation import view
 
 Value = float | str | None
 """The value of a feature; None if it is missing."""
@@ -166,14 +169,29 @@ class _Page:
         str
             The page. It loads nothing, and follows the light or dark mode of the browser.
         """
-        return html.page_of(self._rows(), title=title)
+        title = title or "Explanations of predictions"
+        return pages.page(title, self._rendered(title, "row"), style=_style())
 
     def _repr_html_(self) -> str | None:
         """Return what is explained for a notebook; None without jinja2."""
-        return html.cell_of(self._rows())
+        # A notebook may show the same explanation twice, and outputs of an earlier process.
+        try:
+            body = self._rendered("", f"pairmend-{uuid4().hex}")
+        except ImportError:
+            return None
+        return pages.cell(body, style=_style())
 
-    def _rows(self) -> "list[Explanation]":
-        return self if isinstance(self, Explanations) else [cast(Explanation, self)]
+    def _rendered(self, title: str, prefix: str) -> str:
+        environment = pages.environment("pairmend.explanation", "an explanation as HTML")
+        explained = self if isinstance(self, Explanations) else [self]
+        rows = [(f"{prefix}-{number}", row) for number, row in enumerate(explained)]
+        template = environment.get_template("explanations.html.jinja")
+        return str(template.render(title=title, rows=rows, view=view))
+
+
+def _style() -> str:
+    folder = resources.files("pairmend.explanation") / "templates"
+    return (folder / "style.css").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)

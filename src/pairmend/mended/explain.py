@@ -12,10 +12,9 @@ from pairmend._utils.arrays import check_features, take_rows
 from pairmend._utils.computing import row_chunks
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
+from pairmend.explanation import explaining
 from pairmend.explanation.data import Explanation, LabelSet
 from pairmend.explanation.evidence import Evidence, Row, background_rows, linear_evidence
-from pairmend.explanation.explaining import ExplainMixin, Request, Scores, Term, finite
-from pairmend.explanation.similar import numbers_of
 from pairmend.explanation.tables import names_of, values_of
 from pairmend.kernels.local_sums import confusion_from_sums, shrink
 from pairmend.kernels.pairs import p_true_given_decision, sum_to_one
@@ -27,10 +26,10 @@ KINDS = {"log_odds": "similar probabilities", "global": "all rows"}
 """Names of terms of the correction; others are rows with similar features."""
 
 
-class MendedExplain(ExplainMixin):
+class MendedExplain(explaining.ExplainMixin):
     """The method ``explain`` of MendedClassifier."""
 
-    def _explain(self, X: MatrixLike, request: Request) -> tuple[list[Explanation], dict[int, int]]:
+    def _explain(self, X: MatrixLike, request: explaining.Request) -> explaining.Explained:
         check_is_fitted(self)
         return _Explainer(self, request).explain(X)
 
@@ -38,7 +37,7 @@ class MendedExplain(ExplainMixin):
 class _Explainer:
     """Explains rows by a fitted `MendedClassifier`."""
 
-    def __init__(self, classifier: Any, request: Request):
+    def __init__(self, classifier: Any, request: explaining.Request):
         self.classifier, self.request = classifier, request
         self.corrector: Corrector = classifier._current_corrector()
         self.decision: Decision = classifier._decision()[0]
@@ -46,7 +45,7 @@ class _Explainer:
             self.decision = Decision("labels", request.threshold, np.nan)
         self.labels = [str(name) for name in request.label_names or classifier.classes_.tolist()]
 
-    def explain(self, X: MatrixLike) -> tuple[list[Explanation], dict[int, int]]:
+    def explain(self, X: MatrixLike) -> explaining.Explained:
         """Return the explanations of rows, and the numbers of validation rows."""
         classifier, training = self.classifier, self.request.training
         classifier._check_namespace(X, "explain")
@@ -65,7 +64,7 @@ class _Explainer:
             return by_features[0].points(distance_rows, np.empty(0))
 
         points = (points_of, by_features[0].landmarks) if by_features else (None, None)
-        return explained, numbers_of(explained, training, known, *points)
+        return explained, explaining.numbers_of(explained, training, known, *points)
 
     def _chunk(self, X: MatrixLike, chunk: slice, training: MatrixLike) -> Iterator[Explanation]:
         """Yield the explanations of some of the rows."""
@@ -77,13 +76,13 @@ class _Explainer:
         weights, given = self._neighbourhoods(distance_rows, base)
         model = classifier.estimator_
         parts = model.proba_by_classifier(base_rows) if isinstance(model, StackedBase) else {}
-        scores = Scores(
+        scores = explaining.Scores(
             self.labels,
             base,
             sum_to_one(corrected.proba) if self.decision.kind == "classes" else corrected.proba,
             self._predicted(base, base),
             self._predicted(corrected.proba, corrected.by_label),
-            finite(fitted_cuts(self.decision.threshold), len(self.labels)),
+            explaining.finite(fitted_cuts(self.decision.threshold), len(self.labels)),
             self._terms(base, terms, corrected, given),
             weights,
             by_label.landmarks.Y,
@@ -123,10 +122,10 @@ class _Explainer:
         terms: Mapping[str, FloatArray],
         corrected: CorrectedProba,
         given: Mapping[str, tuple[FloatArray, FloatArray]],
-    ) -> list[Term]:
+    ) -> list[explaining.Term]:
         """Return what the correction, label sets and the sum of classes change."""
         by_label = self.corrector.by_label
-        found: list[Term] = []
+        found: list[explaining.Term] = []
         trust = by_label.total.n_examples / (by_label.total.n_examples + RARE_LABEL_MASS)
         rest = corrected.by_label - base
         for term, after in terms.items():

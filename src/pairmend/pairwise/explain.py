@@ -9,17 +9,16 @@ from pairmend._utils.arrays import take_rows
 from pairmend._utils.computing import row_chunks
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.typing import BoolArray, FloatArray, MatrixLike
+from pairmend.explanation import explaining
 from pairmend.explanation.data import Explanation
-from pairmend.explanation.explaining import ExplainMixin, Request, Scores, Term, finite
-from pairmend.explanation.similar import numbers_of
 from pairmend.kernels.pairs import p_true_given_decision, sum_supports
 from pairmend.thresholds.rules import fitted_cuts
 
 
-class ExplainedPairs(ExplainMixin):
+class ExplainedPairs(explaining.ExplainMixin):
     """The method ``explain`` of CorrectedPairwiseClassifier."""
 
-    def _explain(self, X: MatrixLike, request: Request) -> tuple[list[Explanation], dict[int, int]]:
+    def _explain(self, X: MatrixLike, request: explaining.Request) -> explaining.Explained:
         classifier: Any = self
         X = classifier._check_predict(X)
         if classifier._is_movable:
@@ -37,11 +36,11 @@ class ExplainedPairs(ExplainMixin):
         known = getattr(classifier, "validation_indices_", None)
         points_of = getattr(neighbourhood, "to_points", None)
         points = neighbourhood.points_ if points_of else None
-        return explained, numbers_of(explained, training, known, points_of, points)
+        return explained, explaining.numbers_of(explained, training, known, points_of, points)
 
 
 def _explain_chunk(
-    classifier: Any, X: MatrixLike, request: Request, start: int
+    classifier: Any, X: MatrixLike, request: explaining.Request, start: int
 ) -> list[Explanation]:
     names = [str(name) for name in request.label_names or classifier.classes_.tolist()]
     votes = [
@@ -57,17 +56,19 @@ def _explain_chunk(
     cuts = fitted_cuts(request.threshold) if request.threshold else classifier._threshold
     if classifier.multilabel_:
         before = classifier._round(before)
-    limits = finite(cuts if classifier.multilabel_ else None, len(names))
+    limits = explaining.finite(cuts if classifier.multilabel_ else None, len(names))
     terms = list(_terms(classifier, X, names, votes, [classifier._scaling(m) for m in means]))
     predicted = [_predicted(classifier, each, request) for each in (before, after)]
     there = classifier._weights(X), classifier._decisions.Y[:, : len(names)]
-    scores = Scores(names, before, after, predicted[0], predicted[1], limits, terms, *there)
+    scores = explaining.Scores(
+        names, before, after, predicted[0], predicted[1], limits, terms, *there
+    )
     return [scores.explanation(row, start, request) for row in range(len(after))]
 
 
 def _terms(
     classifier: Any, X: MatrixLike, names: list[str], votes: list[FloatArray], scalings: Any
-) -> Iterator[Term]:
+) -> Iterator[explaining.Term]:
     """Yield what the pairs of all labels with each label change of their scores."""
     n_labels, n_ranked = len(names), classifier._n_voting_labels
 
@@ -98,7 +99,7 @@ def _terms(
         yield "votes", "the virtual label", own[0], own[1], own[1] - own[0], ()
 
 
-def _predicted(classifier: Any, scores: FloatArray, request: Request) -> BoolArray:
+def _predicted(classifier: Any, scores: FloatArray, request: explaining.Request) -> BoolArray:
     if request.threshold is not None:
         return np.asarray(request.threshold.decide(scores)) == 1
     decisions = classifier._decide(scores)
