@@ -1,7 +1,6 @@
 """The rows of explanations: which labels, similar training rows, frames, plain data."""
 
 import json
-import sys
 from dataclasses import asdict
 
 import numpy as np
@@ -107,7 +106,7 @@ def test_numbers_are_checked(frame, name, value):
 
 
 @each_classifier
-def test_frames_hold_the_terms(frame, classifier, monkeypatch):
+def test_frames_hold_the_terms(frame, classifier):
     X, Y = frame
     clf = classifier.fit(X, Y)
     (explanation,) = clf.explain(X[:1], labels=["sea", "sun"])
@@ -123,6 +122,3 @@ def test_frames_hold_the_terms(frame, classifier, monkeypatch):
         assert len(explanation.to_frame(part)) == len(getattr(explanation, part))
     with pytest.raises(ValueError, match="of='rows' is no part .* choose one of"):
         explanation.to_frame("rows")
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"pip install 'pairmend\[study\]'"):
-        explanation.to_frame()

@@ -20,6 +20,7 @@ from pairmend._utils.sklearn_private import (
     count_rows,
     device_of,
     get_namespace,
+    most_precise_float,
     move_estimator,
     safe_indexing,
     to_numpy,
@@ -61,12 +62,7 @@ class Namespace:
     @property
     def float64(self) -> Any:
         """Double precision, or the most precise dtype of the device."""
-        info = getattr(self.xp, "__array_namespace_info__", None)
-        if info is None:
-            return self.xp.float64
-        return (
-            info().dtypes(device=self.device, kind="real floating").get("float64", self.xp.float32)
-        )
+        return most_precise_float(self.xp, self.device)
 
     def asarray(self, values: Any, dtype: Any = None) -> Array:
         """Return an array of numpy, or of this library, on the device."""

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._array_api import _convert_to_numpy as to_numpy
+from sklearn.utils._array_api import _max_precision_float_dtype as most_precise_float
 from sklearn.utils._array_api import device as device_of
 from sklearn.utils._array_api import get_namespace
 from sklearn.utils._indexing import _get_column_indices as column_numbers

@@ -261,12 +261,8 @@ class Explanation(_Page):
         parts = ("terms", "labels", "sets", "similar")
         if of not in parts:
             raise ValueError(f"of={of!r} is no part of an explanation; choose one of {parts}.")
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas, which is not installed: pip install 'pairmend[study]'"
-            ) from error
+        import pandas as pd
+
         if of == "terms":
             columns = ["label", "unit", "part", "name", "value", "amount"]
             return pd.DataFrame(list(_terms(self)), columns=columns)
