@@ -179,19 +179,16 @@ class _DistanceNeighbourhood(BaseEstimator, ABC):
             return arrays.check_device_rows(rows, namespace), None
         if arrays.is_plain(rows):
             return rows, None
-        is_number = getattr(getattr(rows, "dtype", None), "kind", "O") in "iufbc"
         try:
             # In single precision the weights of far neighbours would be 0.
             options = {"dtype": np.float64, "ensure_all_finite": "allow-nan", "input_name": "X"}
             return check_array(rows, accept_sparse="csr", **options), None
         except ValueError as error:
-            if is_number:
-                raise
-            raise ValueError(
-                "X is not numeric. Distances between rows need numbers. Pass a scikit-learn "
-                "transformer that returns numbers, "
-                f"neighbourhood={type(self).__name__}(transform=...)."
-            ) from error
+            error.add_note(
+                "Distances between rows need numbers. If X is not numeric, pass a transformer that "
+                f"returns numbers, neighbourhood={type(self).__name__}(transform=...)."
+            )
+            raise
 
 
 class GaussianNeighbourhood(_DistanceNeighbourhood):
