@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.special import beta, betainc, betaincc
+from scipy.special import beta, betainc
 
 
 @lru_cache(maxsize=2**16)  # tests of several settings have supports in common
@@ -31,16 +31,11 @@ def rrc(s: float) -> float:
     return integral / beta(a, b)
 
 
-def constrained_rrc(s: float) -> float:
-    """Pr[first > 1/2] of Beta(2s, 2-2s), by the incomplete beta function."""
-    return s if s in (0.0, 1.0) else float(betaincc(2 * s, 2 - 2 * s, 0.5))
-
-
 def crisp_rrc(s: float) -> float:
     return 1.0 if s > 0.5 else 0.0 if s < 0.5 else 0.5
 
 
-RRC = {"beta": rrc, "constrained": constrained_rrc, "identity": float, "crisp": crisp_rrc}
+RRC = {"beta": rrc, "identity": float, "crisp": crisp_rrc}
 
 
 def gaussian_weights(queries, points, beta):

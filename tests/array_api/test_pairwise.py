@@ -33,9 +33,7 @@ VARIANTS = {
     "crossed": fcm(overlap=0.5, validation=3, neighbourhood=AdaptiveNeighbourhood()),
     "weighted": fcm(weighting="information", voting="votes"),
     "global-crisp": fcm(neighbourhood=GlobalNeighbourhood(), reference="crisp"),
-    "constrained": fcm(
-        neighbourhood=GaussianNeighbourhood(scale="standard"), reference="constrained"
-    ),
+    "standard": fcm(neighbourhood=GaussianNeighbourhood(scale="standard")),
     "virtual-crossed": fcm(calibration_label=True, balance="labels", overlap=0.5, validation=3),
 }
 

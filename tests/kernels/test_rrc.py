@@ -40,8 +40,7 @@ def test_references_equal_their_definitions(name):
     np.testing.assert_allclose(single, p, atol=2e-6)
 
 
-def test_polynomials_equal_the_closed_form_and_known_values():
-    assert REFERENCES["constrained"](np.array(0.7)) == pytest.approx(0.762505298804723, abs=1e-14)
+def test_the_polynomial_equals_the_closed_form():
     q = np.linspace(1e-3, 0.5, 2001)[:-1]
     sinc, sine = np.sinc(1 - 2 * q), np.sin(2 * np.pi * q) / np.pi
     closed = (2 * q - 0.5) * sinc**2 + sine**2 * zeta(2, 2 - 2 * q)

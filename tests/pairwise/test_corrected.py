@@ -89,7 +89,6 @@ def by_loops(clf, X, Y, queries, weights):
         {"validation": 4, "neighbourhood": GaussianNeighbourhood(16.0)},
         {"reference": "identity", "validation": 0.3},
         {"reference": "crisp", "overlap": 1.0},
-        {"reference": "constrained"},
         {"neighbourhood": AdaptiveNeighbourhood(k=4)},
         {"neighbourhood": GlobalNeighbourhood(), "validation": 3},
     ],

@@ -77,18 +77,6 @@ BETA_SERIES = (
 
 A Chebyshev fit in 50 digits, within 2e-17 of the closed form of :func:`beta_reference`."""
 
-CONSTRAINED_SERIES = (
-    4.267924189442677e-15, 4.371195423343036e-15, -6.740088351015088e-13,
-    -6.92909527593541e-13, 8.362355761087875e-11, 8.6583743614368e-11,
-    -8.135328702576749e-09, -8.511858704066701e-09, 6.002703197153795e-07,
-    6.383056101010691e-07, -3.21347841066451e-05, -3.5115411615020244e-05,
-    0.001174057466948181, 0.0013516610138927215, -0.026776927707281916,
-    -0.03493045018681631, 0.33248723224655025, 0.7267604552648373,
-)  # fmt: skip
-"""Polynomial in 4q - 1, highest power first, that equals p(q) / q of the constrained reference.
-
-A Chebyshev fit in 50 digits to the incomplete beta function, q times it within 2e-17 of p(q)."""
-
 TILE = 2**14
 """Values processed at once, few enough to stay in the processor's cache."""
 
@@ -119,32 +107,14 @@ def beta_reference(support: FloatArray, xp: Any = np) -> FloatArray:
 
 def _beta_series(support: FloatArray, xp: Any = np) -> FloatArray:
     q = xp.minimum(support, 1 - support)
-    p = _polynomial(BETA_SERIES, q, xp)
-    p *= q
-    p *= q
-    return xp.where(support > 0.5, 1 - p, p)
-
-
-def constrained_reference(support: FloatArray, xp: Any = np) -> FloatArray:
-    """Return the probability that a beta variable exceeds its own complement.
-
-    The two random supports sum to one, a condition that the paper states and its integral does not
-    use: P = 1 - I_{1/2}(2s, 2 - 2s), with the regularised incomplete beta function. It is analytic
-    in s, and a polynomial equals it to the last digit, in every namespace.
-    """
-    q = xp.minimum(support, 1 - support)
-    p = _polynomial(CONSTRAINED_SERIES, q, xp) * q
-    return xp.where(support > 0.5, 1 - p, p)
-
-
-def _polynomial(series: tuple[float, ...], q: FloatArray, xp: Any) -> FloatArray:
-    """Return a polynomial in 4q - 1, given with its highest power first."""
     y = 4 * q - 1
-    total = xp.full_like(q, series[0])
-    for coefficient in series[1:]:
-        total *= y
-        total += coefficient
-    return total
+    p = xp.full_like(q, BETA_SERIES[0])
+    for coefficient in BETA_SERIES[1:]:
+        p *= y
+        p += coefficient
+    p *= q
+    p *= q
+    return xp.where(support > 0.5, 1 - p, p)
 
 
 def identity_reference(support: FloatArray, xp: Any = np) -> FloatArray:
@@ -159,7 +129,6 @@ def decide(supports: FloatArray, reference: Callable[..., FloatArray], xp: Any =
 
 REFERENCES: dict[str, Callable[..., FloatArray]] = {
     "beta": beta_reference,
-    "constrained": constrained_reference,
     "identity": identity_reference,
     "crisp": vote,
 }

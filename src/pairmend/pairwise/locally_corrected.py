@@ -95,7 +95,7 @@ class CorrectedBinaryRelevance(CorrectedWithoutPairs):
     neighbourhood : neighbourhood, default=None
         Weights of the validation rows around a row. None means
         ``GaussianNeighbourhood(beta=1.0)``.
-    reference : {"beta", "constrained", "identity", "crisp"}, default="beta"
+    reference : {"beta", "identity", "crisp"}, default="beta"
         The probability of deciding for the label as a function of its support; see
         :class:`~pairmend.CorrectedPairwiseClassifier`.
     n_jobs : int, default=None
