@@ -120,13 +120,7 @@ def _count_values(
     np.log(counts, out=weights)
     of_column = np.searchsorted(features, own)
     weights -= np.take(log_base, of_column, axis=1, mode="clip")
-    # Few distinct numbers of values: take each logarithm once.
-    sizes, which = np.unique(np.diff(feature_statistics.offsets)[features], return_inverse=True)
-    if total.shape[1] == 1:
-        log_total = np.log(total + sizes)[:, which]
-    else:
-        log_total = np.log(total + sizes[which])
-    log_base -= log_total
+    log_base -= np.log(total + np.diff(feature_statistics.offsets)[features])
     base[:, features] = log_base
 
 
