@@ -225,10 +225,10 @@ def test_a_classifier_fitted_on_numpy_is_not_moved_to_a_device(clf, name, label_
 def test_numpy_rows_after_a_fit_on_a_device(name, label_set):
     library, (X, Y) = Library(name), label_set
     with dispatched():
-        mended = MendedClassifier(None, cv=2, random_state=0).fit(library(X), library(Y))
-        with pytest.raises(ValueError, match="must use the same namespace"):
-            mended.explain(X[:2])
-        assert len(moved_to_numpy(mended).explain(X[:2])) == 2
-        pairwise = CorrectedPairwiseClassifier(random_state=0).fit(library(X), library(Y))
+        for clf in (MendedClassifier(None, cv=2), CorrectedPairwiseClassifier()):
+            fitted = clf.set_params(random_state=0).fit(library(X), library(Y))
+            with pytest.raises(ValueError, match="must use the same namespace"):
+                fitted.explain(X[:2])
+            assert len(moved_to_numpy(fitted).explain(X[:2])) == 2
         with pytest.raises(ValueError, match="on arrays of another library than numpy"):
-            moved_to_numpy(pairwise).partial_fit(X, Y)
+            moved_to_numpy(fitted).partial_fit(X, Y)

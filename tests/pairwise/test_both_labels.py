@@ -18,7 +18,7 @@ from pairmend.pairwise import (
     ParallelHyperplanesSVM,
     SharedFirstClassifier,
 )
-from pairmend.pairwise.parallel_hyperplanes import fit_parallel_hyperplanes
+from pairmend.pairwise.both_labels import fit_parallel_hyperplanes
 
 LOGISTIC = LogisticRegression(C=0.1, tol=1e-8, max_iter=1000)
 MEMBERS = {

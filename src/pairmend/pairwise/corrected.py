@@ -10,13 +10,15 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from pairmend._utils.arrays import stack_rows, take_rows
+from pairmend._utils.computing import row_chunks
 from pairmend._utils.progress import report
-from pairmend._utils.sklearn_private import Interval, StrOptions, fit_context
+from pairmend._utils.sklearn_private import Interval, StrOptions, count_rows, fit_context
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend.explanation import explaining
+from pairmend.explanation.data import Explanation
 from pairmend.kernels import pairs
 from pairmend.kernels.rrc import REFERENCES
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
-from pairmend.pairwise.explain import ExplainedPairs
 from pairmend.pairwise.learners import PairLearner
 from pairmend.pairwise.learners.naive_bayes import SubspaceNBPairLearner
 from pairmend.pairwise.voting import (
@@ -28,6 +30,7 @@ from pairmend.pairwise.voting import (
     TrainingRows,
     space_of,
 )
+from pairmend.thresholds.rules import fitted_cuts
 
 NEGLIGIBLE = 1e-6
 """Rows whose decayed weight is below this share of the largest weight are dropped."""
@@ -89,7 +92,7 @@ def _has_partial_fit(classifier: PairwiseVoting) -> bool:
     return True
 
 
-class CorrectedPairwiseClassifier(ExplainedPairs, LocallyCorrected, PairwiseVoting):
+class CorrectedPairwiseClassifier(explaining.ExplainMixin, LocallyCorrected, PairwiseVoting):
     """Pairwise multi-label classifier corrected by local fuzzy confusion matrices.
 
     The decisions of each pair's classifier on a validation set are compared with the true
@@ -123,11 +126,10 @@ class CorrectedPairwiseClassifier(ExplainedPairs, LocallyCorrected, PairwiseVoti
         :class:`AdaptiveNeighbourhood`, :class:`GlobalNeighbourhood`. None means
         ``GaussianNeighbourhood(beta=1.0)``, the paper's, with the parameter
         ``neighbourhood__beta``.
-    reference : {"beta", "constrained", "identity", "crisp"}, default="beta"
+    reference : {"beta", "identity", "crisp"}, default="beta"
         The probability of deciding for the label as a function of its support s. "beta" is the
-        paper's randomized reference classifier; "constrained" another reading of it, with
-        supports that sum to one; "identity" is s itself; "crisp" is 1 if s > 1/2, 0 if less,
-        1/2 in a tie.
+        paper's randomized reference classifier; "identity" is s itself; "crisp" is 1 if s > 1/2,
+        0 if less, 1/2 in a tie.
     voting : {"soft", "votes"}, default="soft"
         Whether to average corrected supports, or votes: 1 for the label with the larger
         corrected support.
@@ -475,3 +477,88 @@ class CorrectedPairwiseClassifier(ExplainedPairs, LocallyCorrected, PairwiseVoti
             )
         alone = self._decisions.label_rows.weights(self._decisions.Y, row_weights)
         return pairs.balance_weights(alone[first, second], alone[second, first])
+
+    def _explain(self, X: MatrixLike, request: explaining.Request) -> explaining.Explained:
+        self._check_namespace(X, "explain")
+        X, training = self._check_predict(X), request.training
+        if training is not None:
+            training = self._check_predict(training)
+        size = 8 * len(self.classes_) ** 2 + 4 * len(self._row_weights)
+        explained: list[Explanation] = []
+        for chunk in row_chunks(count_rows(X), size):
+            explained += _explain_chunk(self, take_rows(X, chunk), request, chunk.start)
+        known = getattr(self, "validation_indices_", None)
+        points_of = getattr(self.neighbourhood_, "to_points", None)
+        points = self.neighbourhood_.points_ if points_of else None
+        return explained, explaining.numbers_of(explained, training, known, points_of, points)
+
+
+def _explain_chunk(
+    classifier: Any, X: MatrixLike, request: explaining.Request, start: int
+) -> list[Explanation]:
+    names = [str(name) for name in request.label_names or classifier.classes_.tolist()]
+    votes = [
+        each.astype(np.float64)
+        for each in (
+            classifier._pair_votes(classifier.pair_support(X)),
+            classifier._collect(X, classifier._votes),
+        )
+    ]
+    n_ranked = classifier._n_voting_labels
+    block = slice(0, n_ranked - 1)
+    means = [pairs.sum_supports(v, block, n_ranked) / (n_ranked - 1) for v in votes]
+    before, after = classifier._scale(means[0]), classifier._scores(X)
+    cuts = fitted_cuts(request.threshold) if request.threshold else classifier._threshold
+    if classifier.multilabel_:
+        before = classifier._round(before)
+    limits = explaining.finite(cuts if classifier.multilabel_ else None, len(names))
+    terms = list(_terms(classifier, X, names, votes, [classifier._scaling(m) for m in means]))
+    predicted = [_predicted(classifier, each, request) for each in (before, after)]
+    there = classifier._weights(X), classifier._decisions.Y[:, : len(names)]
+    scores = explaining.Scores(
+        names, before, after, predicted[0], predicted[1], limits, terms, *there
+    )
+    return [scores.explanation(row, start, request) for row in range(len(after))]
+
+
+def _terms(
+    classifier: Any, X: MatrixLike, names: list[str], votes: list[FloatArray], scalings: Any
+) -> Iterator[explaining.Term]:
+    """Yield what the pairs of all labels with each label change of their scores."""
+    n_labels, n_ranked = len(names), classifier._n_voting_labels
+
+    def shares_of(rows: MatrixLike) -> Any:
+        for block, _, confusion in classifier._correct(rows):
+            yield block, np.stack(pairs.p_true_given_decision(confusion), axis=-1)
+
+    # P(first label is true | decision) of pairs, for both decisions.
+    shares, labels = classifier._collect(X, shares_of), np.arange(n_labels)
+    pair_of = np.zeros((n_ranked, n_ranked), dtype=np.intp)
+    first, second = classifier.pairs_.T
+    pair_of[first, second] = pair_of[second, first] = np.arange(len(first))
+    factors = [factor / (n_ranked - 1) for factor, _ in scalings]
+    for other in range(n_ranked):
+        own_pairs, is_first = pair_of[:n_labels, other], labels < other
+        own = [np.where(is_first, vote[:, own_pairs], 1 - vote[:, own_pairs]) for vote in votes]
+        given = [
+            np.where(is_first, shares[:, own_pairs, k], 1 - shares[:, own_pairs, 1 - k])
+            for k in (0, 1)
+        ]
+        amount = own[1] * factors[1] - own[0] * factors[0]
+        if other < n_labels:
+            amount[:, other] = np.nan
+        name = f"against {names[other]}" if other < n_labels else "against its absence"
+        yield "votes", name, own[0], own[1], amount, given
+    if n_ranked > n_labels and classifier.multilabel_:
+        # The mean support of the virtual label is part of every score.
+        own = [np.repeat(summand, n_labels, axis=1) for _, summand in scalings]
+        yield "votes", "the virtual label", own[0], own[1], own[1] - own[0], ()
+
+
+def _predicted(classifier: Any, scores: FloatArray, request: explaining.Request) -> BoolArray:
+    if request.threshold is not None:
+        return np.asarray(request.threshold.decide(scores)) == 1
+    decisions = classifier._decide(scores)
+    if classifier.multilabel_:
+        return np.asarray(decisions == 1)
+    return np.asarray(decisions[:, np.newaxis] == classifier.classes_)
