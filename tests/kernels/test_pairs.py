@@ -9,36 +9,13 @@ from scipy import sparse
 
 import references
 from pairmend.kernels import pairs as kernels
-from pairmend.kernels.pairs import LabelRows, correct, label_pairs, pairs_of, sum_supports
+from pairmend.kernels.pairs import LabelRows, correct, sum_supports
 from pairmend.kernels.rrc import beta_reference, decide, fold, unfold, vote
 
 unit = st.floats(0, 1)
 indicators = st.tuples(st.integers(1, 12), st.integers(2, 6)).flatmap(lambda s: arrays(bool, s))
 matrices = arrays(float, (5, 2, 2), elements=st.just(0.0) | st.floats(1e-3, 1e3))
 supports_of_rows = arrays(float, 5, elements=unit)
-
-
-@given(st.integers(2, 9), st.data())
-def test_pairs_of_consecutive_first_labels(n_labels, data):
-    start = data.draw(st.integers(0, n_labels - 2))
-    stop = data.draw(st.integers(start + 1, n_labels - 1))
-    found = label_pairs(n_labels)[pairs_of(slice(start, stop), n_labels)].tolist()
-    assert found == [list(pair) for pair in references.pairs(n_labels) if start <= pair[0] < stop]
-
-
-@given(indicators, st.randoms(use_true_random=False))
-def test_rows_of_labels_and_among_some_rows(Y, random):
-    whole = LabelRows.of(Y)
-    for i in range(Y.shape[1]):
-        entries = whole.entries(i)
-        assert whole.rows[entries].tolist() == [k for k, y in enumerate(Y) if y[i]]
-        assert set(whole.label[entries]) <= {i}
-    rows = np.array(sorted(random.sample(range(len(Y)), random.randint(1, len(Y)))))
-    kept, chosen = whole.among(rows, len(Y))
-    expected = LabelRows.of(Y[rows])
-    np.testing.assert_array_equal(kept.indptr, expected.indptr)
-    np.testing.assert_array_equal(kept.rows, expected.rows)
-    np.testing.assert_array_equal(chosen, np.isin(whole.rows, rows))
 
 
 @st.composite

@@ -67,16 +67,6 @@ def test_folded_probabilities_do_not_depend_on_their_order(probability):
     assert unfold(rounded)[0][0] == pytest.approx(probability, abs=1e-16)
 
 
-@pytest.mark.parametrize("smaller", [0.0, 1e-300, 1e-35, 0.3, 0.5])
-@every_reference
-def test_decisions_of_either_label_are_equal(name, smaller):
-    folded = np.array([smaller, -smaller])
-    np.testing.assert_array_equal(unfold(folded)[0], [smaller, 1 - smaller])
-    first, second = unfold(decide(folded, REFERENCES[name]))
-    assert first[0] == second[1] == REFERENCES[name](np.array([smaller]))[0]
-    assert second[0] == first[1] == 1 - first[0]
-
-
 def probability(supports, c):
     """Integrate the definition by adaptive quadrature; the density of c must be finite."""
     n = len(supports)

@@ -5,7 +5,6 @@ import pytest
 from scipy.stats import entropy
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
@@ -233,21 +232,6 @@ def test_weights_of_pairs_equal_the_loops(voting, balance, small_set):
             mass[[i, j]] += w
         np.testing.assert_allclose(scores[row], score, atol=1e-9)
         np.testing.assert_array_equal(predicted[row], lead / mass > 0.5)
-
-
-def test_ranking_by_hand():
-    # Each classifier predicts its class frequencies: 2/3 for 0 against 1 (rows 0, 2 and 3), 3/4 for
-    # 0 and 1/2 for 1 against the virtual label. Means: 17/24, 10/24, and 9/24 for the latter.
-    Y = np.array([[1, 0], [1, 1], [1, 0], [0, 1]])
-    X = np.zeros((4, 1))
-    clf = CalibratedLabelRanking(DummyClassifier(strategy="prior")).fit(X, Y)
-    np.testing.assert_allclose(clf.pair_support(X[:1]), [[2 / 3, 3 / 4, 1 / 2]])
-    np.testing.assert_allclose(clf.predict_proba(X[:1]), [[2 / 3, 25 / 48]])
-    assert clf.predict(X[:1]).tolist() == [[1, 1]]
-    # Two votes, half a vote, half a vote: label 1 is level with the virtual label.
-    clf.set_params(voting="votes")
-    np.testing.assert_allclose(clf.predict_proba(X[:1]), [[0.875, 0.5]])
-    assert clf.predict(X[:1]).tolist() == [[1, 0]]
 
 
 @pytest.mark.parametrize("validation", [0.6, 3])

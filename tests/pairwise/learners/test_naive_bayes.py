@@ -7,8 +7,6 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.naive_bayes import GaussianNB
 
@@ -126,22 +124,6 @@ def test_features_without_values_under_a_label_are_ignored_in_its_pairs(rng):
     X[np.ix_(Y[:, 3], [0, 1])] = np.nan
     X[np.ix_(Y[:, 0] & ~Y[:, 1], [2])] = np.nan
     assert_equal(RandomSubspaceNB(4, 0.6), X, Y, rng.randn(20, 5), rng.rand(20, 4) < 0.5)
-
-
-@settings(max_examples=20)
-@given(st.integers(0, 10**6), st.sampled_from([0.03, 0.3, 0.8]), st.booleans(), st.booleans())
-def test_supports_for_random_labels(seed, density, is_sparse, weighted):
-    rng = np.random.RandomState(seed)
-    n, n_labels = rng.randint(2, 40), rng.randint(1, 7)
-    X, queries = rng.randint(-1, 3, size=(n, 4)) * rng.rand(n, 4), rng.randn(6, 4)
-    Y, Y_queries = rng.rand(n, n_labels) < density, rng.rand(6, n_labels) < 0.5
-    if is_sparse:
-        X[rng.rand(*X.shape) < 0.9] = 0
-        X = sparse.csr_array(X)
-    weights = rng.choice([0, 0.1, 1, 3.3], size=n) if weighted else None
-    if weights is not None:
-        weights[0] = 1
-    assert_equal(RandomSubspaceNB(3, 0.5), X, Y, queries, Y_queries, weights)
 
 
 def test_differences_of_sums_keep_their_digits(rng):
