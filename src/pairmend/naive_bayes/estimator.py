@@ -402,11 +402,8 @@ class RandomSubspaceNB(ClassifierMixin, BaseEstimator):
         try:
             return list(column_numbers(X, self.categorical))
         except ValueError as error:
-            raise ValueError(
-                f"categorical={self.categorical!r} does not select columns of X, of shape "
-                f"{X.shape}. It must hold feature numbers, names of a frame's columns, or a bool "
-                f"for each feature: {error}"
-            ) from error
+            error.add_note(f"categorical={self.categorical!r} does not select columns of X")
+            raise
 
     def _draw_subspaces(self, n_features: int) -> IntArray:
         if isinstance(self.subspace, Integral):
