@@ -33,7 +33,7 @@ def bradley_terry_loss(unknowns, wins_or_ties, against_virtual, prior):
 
 
 def bradley_terry(wins_or_ties, against_virtual, prior):
-    """Strengths and tie factor that a general-purpose optimiser finds."""
+    """Strengths that a general-purpose optimiser finds."""
     found = minimize(
         bradley_terry_loss,
         np.append(np.zeros(len(against_virtual)), 0.0),
@@ -41,7 +41,7 @@ def bradley_terry(wins_or_ties, against_virtual, prior):
         method="BFGS",
         options={"gtol": 1e-7},
     ).x
-    return np.exp(found[:-1]), math.exp(math.exp(found[-1]))
+    return np.exp(found[:-1])
 
 
 def parallel_hyperplanes(X, Y, costs):
@@ -70,7 +70,7 @@ def parallel_hyperplanes(X, Y, costs):
         constraints={"type": "ineq", "fun": lambda v: A @ v - 1, "jac": lambda v: A},
         options={"ftol": 1e-14, "maxiter": 500},
     )
-    return found.x[:d], found.x[d : d + 2], found.fun
+    return found.x[:d], found.x[d : d + 2]
 
 
 def share(y):

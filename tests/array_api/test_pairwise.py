@@ -17,7 +17,6 @@ from pairmend import (
     PairwiseClassifier,
     RandomSubspaceNB,
 )
-from pairmend.pairwise import QWeightedVoting
 from pairmend.persistence import load_model, save_model
 
 
@@ -127,13 +126,10 @@ def test_what_takes_numpy_only_is_refused_and_leaves_the_old_fit(mixed_set):
     clf = CorrectedPairwiseClassifier(RandomSubspaceNB(), random_state=0)
     with dispatched():
         before = library.numpy(clf.fit(library(X), library(Y)).predict_proba(library(queries)))
-        for other, rows, message in (
-            (PairwiseClassifier(LogisticRegression()), X, "fit takes arrays of numpy"),
-            (QWeightedVoting(), X, "fit takes arrays of numpy"),
-            (clf, broken, "NaN"),
-        ):
-            with pytest.raises(ValueError, match=message):
-                other.fit(library(rows), library(Y))
+        with pytest.raises(ValueError, match="NaN"):
+            clf.fit(library(broken), library(Y))
+        with pytest.raises(ValueError, match="fit takes arrays of numpy"):
+            PairwiseClassifier(LogisticRegression()).fit(library(X), library(Y))
         after = library.numpy(clf.predict_proba(library(queries)))
         for method, given in (("explain", [queries]), ("partial_fit", [X, Y])):
             with pytest.raises(ValueError, match=f"{method} takes arrays of numpy"):

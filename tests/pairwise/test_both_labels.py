@@ -65,7 +65,7 @@ def test_bradley_terry(few):
         virtual = relevance(*given[1:], query)
         expected = [at_least[i, j] for i, j in clf.pairs_ if j < 3]
         np.testing.assert_allclose(supports[row, clf.pairs_[:, 1] < 3, 0], expected, atol=1e-12)
-        strengths, _ = references.bradley_terry(at_least, virtual, 0.2)
+        strengths = references.bradley_terry(at_least, virtual, 0.2)
         np.testing.assert_allclose(scores[row], strengths / (1 + strengths), atol=1e-5)
     np.testing.assert_array_equal(clf.predict(X[58:64]), scores > 0.5)
     # 0 and 2 share no row, so one classifier will do; those of the virtual label stand alone.
@@ -114,7 +114,7 @@ def test_parallel_hyperplanes(few):
         first = Y[:, i] == 1
         second = Y[:, j] == 1 if j < 3 else ~first
         rows = np.flatnonzero(first | second)
-        w, (a, b), _ = references.parallel_hyperplanes(
+        w, (a, b) = references.parallel_hyperplanes(
             X[rows], np.column_stack([first, second])[rows], np.full(len(rows), 0.5)
         )
         np.testing.assert_allclose(clf.coef_[number], w, atol=1e-4)

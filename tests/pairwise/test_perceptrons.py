@@ -84,12 +84,3 @@ def test_classes_and_names_of_a_stream(rng):
     alone = clone(PLAIN).set_params(calibration_label=False)
     with pytest.raises(ValueError, match="pairs need at least two"):
         alone.fit(X, Y[["sea"]])
-
-
-def test_rows_are_shuffled_by_the_seed(small_set):
-    X, Y = small_set
-    first, same, other = (
-        PairwisePerceptrons(random_state=seed, max_iter=2).fit(X, Y).coef_ for seed in (0, 0, 1)
-    )
-    np.testing.assert_array_equal(first, same)
-    assert (first != other).any()

@@ -72,6 +72,7 @@ class SelectiveVoting(PairwiseVoting):
     }
     needs_probabilities = False
     has_virtual_label = True
+    voting = "votes"
 
     @abstractmethod
     def _predict_counted(self, X: MatrixLike) -> tuple[np.ndarray[Any, Any], IntArray]:
@@ -128,9 +129,6 @@ class SelectiveVoting(PairwiseVoting):
     def _virtual_pairs(self) -> IntArray:
         """Indices of the pairs of each label with the virtual label."""
         return np.flatnonzero(self.pairs_[:, 1] == len(self.classes_))
-
-    def _pair_votes(self, supports: FloatArray) -> FloatArray:
-        return vote(supports)
 
 
 class QWeightedVoting(SelectiveVoting):

@@ -122,14 +122,10 @@ def _predict(model: Any, X: MatrixLike, n_classes: int = 2) -> FloatArray:
     probabilities reject such a base classifier before training.
     """
     found = np.zeros((count_rows(X), n_classes))
-    try:
-        if hasattr(model, "predict_proba"):
-            found[:, np.asarray(model.classes_, dtype=np.int64)] = class_probabilities(model, X)
-        else:
-            found[np.arange(len(found)), model.predict(X)] = 1
-    except Exception as error:
-        error.add_note("while predicting with the classifier of a pair of labels")
-        raise
+    if hasattr(model, "predict_proba"):
+        found[:, np.asarray(model.classes_, dtype=np.int64)] = class_probabilities(model, X)
+    else:
+        found[np.arange(len(found)), model.predict(X)] = 1
     return found
 
 
