@@ -31,7 +31,7 @@ def test_invalid_arguments_print_the_usage(run, words):
 
 
 @pytest.mark.parametrize("words", [
-    ["report", "nowhere"], ["compare", "nowhere.csv"], ["datasets", "info", "nothing"],
+    ["report", "nowhere"], ["compare", "nowhere.csv"], ["datasets", "fetch", "nothing"],
     ["study", "nowhere.toml", "--dry-run"], ["study", "--sets", "azotobacter", "--dry-run"],
     ["study", "--sets", "simplehc", "--out", __file__], ["study", "--time-limit", "0"],
     ["study", "--alpha", "1"],
@@ -82,7 +82,7 @@ def test_json_is_all_that_standard_output_has(run, photos):
     quick = ("--method", "BinaryRelevance")
     labels = ("photos.csv", "--labels", "3")
     for words in (
-        ["datasets", "list"], ["datasets", "info", "yeast"], ["datasets", "describe", *labels],
+        ["datasets", "list"], ["datasets", "describe", *labels],
         ["evaluate", *labels, "--folds", "2", *quick], ["fit", *labels, "--model", "m", *quick],
     ):  # fmt: skip
         ran = run(*words, "--json", "-")

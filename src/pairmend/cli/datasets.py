@@ -1,4 +1,4 @@
-"""``pairmend datasets list | info | describe | fetch | convert``."""
+"""``pairmend datasets list | describe | fetch | convert``."""
 
 import argparse
 import html
@@ -17,24 +17,14 @@ MAX_SHOWN = 60
 
 
 def list_sets(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Show the sets of the catalogue."""
+    """Show the sets of the catalogue; return all that it has of them."""
     sizes, rows = ("name", "rows", "features", "labels", "cardinality"), []
     for entry in catalogue().values():
         rows.append({size: getattr(entry, size) or 0 for size in sizes})
         where = "on disk" if is_available(entry.name) else "by download"
         rows[-1]["available"] = where if entry.status == "files" else entry.status
     show_table("Sets of the catalogue", rows)
-    return rows
-
-
-def info(options: argparse.Namespace) -> dict[str, Any]:
-    """Show what the catalogue has of a set."""
-    entry = find_entry(options.name)
-    facts = {**asdict(entry), "files": list(entry.files)}
-    for fact, value in facts.items():
-        if value not in (None, "", (), []):
-            show_text(f"{fact}: {value}")
-    return facts
+    return list(map(asdict, catalogue().values()))
 
 
 def describe(options: argparse.Namespace) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from threading import Event, Thread
 from typing import Any
 
 from pairmend._utils.files import written
+from pairmend._utils.text import one_line
 
 STANDARD = Path("-")
 """Standard input or output, as the name of a file."""
@@ -62,50 +63,36 @@ def show_note(text: str) -> None:
 
 
 def show_table(title: str, rows: Sequence[Mapping[str, Any]], *, is_result: bool = True) -> None:
-    """Print rows as a table with numbers on the right; a quiet command shows results only."""
+    """Print rows as a table; a quiet command shows results only."""
     if not rows or _state["only_json"] or (_state["quiet"] and not is_result):
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    import pandas as pd
 
-    table = Table(title=Text(title))
-    for heading, value in rows[0].items():
-        justify: Any = "left" if isinstance(value, str) else "right"
-        table.add_column(Text(heading), justify=justify, overflow="fold")
-    for row in rows:
-        cells = (f"{v:,.3f}" if isinstance(v, float) else str(v) for v in row.values())
-        table.add_row(*map(Text, cells))
-    Console().print(table)
+    frame = pd.DataFrame(rows).rename(columns=one_line)
+    frame = frame.map(lambda cell: one_line(cell) if isinstance(cell, str) else cell)
+    table = frame.to_string(index=False, max_colwidth=None, float_format="{:,.3f}".format)
+    print(f"\n{title}\n{table}")
 
 
 @contextmanager
 def progress(task: str) -> Iterator[Callable[[str], None]]:
-    """Show what is done: one line on a terminal, elsewhere a new line every few seconds.
+    """Print what is done in a line every few seconds, unless the command is quiet.
 
     Yield a function that takes what is being done now.
     """
-    if _state["quiet"]:
-        yield lambda doing: None
-    elif sys.stderr.isatty():
-        from rich.console import Console
-        from rich.markup import escape
+    latest, ended, start = [task], Event(), time.monotonic()
 
-        with Console(stderr=True).status(escape(task)) as status:
-            yield lambda doing: status.update(escape(doing))
-    else:
-        latest, ended, start = [task], Event(), time.monotonic()
+    def print_lines() -> None:  # also while a single step takes long
+        while not ended.wait(SECONDS_BETWEEN_LINES):
+            seconds = time.monotonic() - start
+            print(f"{latest[-1]} ({seconds:.0f} s)", file=sys.stderr, flush=True)
 
-        def print_lines() -> None:  # also while a single step takes long
-            while not ended.wait(SECONDS_BETWEEN_LINES):
-                seconds = time.monotonic() - start
-                print(f"{latest[-1]} ({seconds:.0f} s)", file=sys.stderr, flush=True)
-
+    if not _state["quiet"]:
         Thread(target=print_lines, daemon=True).start()
-        try:
-            yield latest.append
-        finally:
-            ended.set()
+    try:
+        yield latest.append
+    finally:
+        ended.set()
 
 
 def write_json(path: Path | None, content: Any) -> None:

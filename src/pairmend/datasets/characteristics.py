@@ -10,21 +10,6 @@ from sklearn.utils import check_X_y
 from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.datasets.data import MultiLabelData
 
-MEANINGS = {
-    "N": "rows",
-    "d": "features and labels",
-    "L": "labels",
-    "LC": "mean labels per row",
-    "LD": "label density, LC / L",
-    "avIR": "mean label imbalance",
-    "AVsc": "mean concurrence, SCUMBLE",
-    "label_sets": "distinct label sets",
-    "TCS": "theoretical complexity",
-    "X_density": "share of cells not zero",
-    "missing": "missing cells",
-}
-"""Short descriptions of the characteristics."""
-
 
 def characteristics(
     data: MultiLabelData | MatrixLike, Y: TargetLike | None = None
@@ -118,7 +103,7 @@ def describe(data: MultiLabelData) -> dict[str, Any]:
     Returns
     -------
     dict of DataFrame
-        - ``characteristics``: value and meaning of each of the :func:`characteristics`.
+        - ``characteristics``: value of each of the :func:`characteristics`.
         - ``labels``: a row for each label, the most frequent first: the rows that have it, their
           share, the imbalance (rows of the most frequent label by its own) and the concurrence
           (SCUMBLE of the label [1]_).
@@ -148,7 +133,6 @@ def describe(data: MultiLabelData) -> dict[str, Any]:
     """
     import pandas as pd
 
-    numbers = characteristics(data)
     names = pd.Index(data.label_names, name="label")
     labels = sparse.csr_array(data.Y, dtype=np.int64)  # most of Y is 0 with many labels
     rows = data.Y.sum(axis=0)
@@ -160,10 +144,9 @@ def describe(data: MultiLabelData) -> dict[str, Any]:
         "concurrence": (_row_concurrence(data.Y, imbalance) @ data.Y) / np.maximum(rows, 1),
     }
     per_row = pd.DataFrame({"rows": np.bincount(data.Y.sum(axis=1))})
-    described = {"value": pd.Series(numbers, dtype=object), "meaning": pd.Series(MEANINGS)}
     frame = pd.DataFrame(columns, index=names).sort_values("rows", ascending=False, kind="stable")
     return {
-        "characteristics": pd.DataFrame(described).loc[list(numbers)],
+        "characteristics": pd.Series(characteristics(data), dtype=object).to_frame("value"),
         "labels": frame,
         "labels_per_row": per_row.rename_axis("labels"),
         "co_occurrence": pd.DataFrame((labels.T @ labels).toarray(), index=names, columns=names),

@@ -12,6 +12,7 @@ from functools import partial
 from importlib import import_module
 from itertools import chain, dropwhile, islice
 from math import nan
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +203,8 @@ def read_parquet(
         table.validate(full=True)
         if not n_rows or table.num_rows != n_rows or len(kinds) != n_columns:
             raise ValueError("no rows, fewer than it states, or two columns of the same name")
-        columns = {name: _arrow_column(table[name], name in texts, count) for name in kinds}
+        frame = table.to_pandas(ignore_metadata=True, use_threads=False)
+        columns = {name: _frame_column(frame[name], name in texts, count) for name in kinds}
     except (ReadLimitError, MemoryError, FileNotFoundError):
         raise
     except Exception as error:  # pyarrow raises many kinds on damaged files
@@ -211,31 +213,21 @@ def read_parquet(
     return _features(path, columns)
 
 
-def _arrow_column(cells: Any, is_text: bool, count: CellCount) -> Column:
+def _frame_column(cells: Any, is_text: bool, count: CellCount) -> Column:
     """Return a column of numbers, or of texts; dates are texts in ISO 8601 and UTC."""
-    import pyarrow
-    from pyarrow import types
+    import pandas as pd
 
-    kind = getattr(cells.type, "value_type", cells.type)
-    is_number = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal,
-                 types.is_null)  # fmt: skip
-    if not is_text and any(is_(kind) for is_ in is_number):
-        for target in (kind, pyarrow.int8() if types.is_boolean(kind) else kind, pyarrow.float64()):
-            cells = cells.cast(target, safe=False)
-        return np.asarray(cells.to_numpy(), dtype=float), None
-    if is_date := types.is_date(kind) or types.is_timestamp(kind):
-        cells = cells.cast(pyarrow.timestamp("us"), safe=False)  # in UTC, from any time zone
-    if not types.is_dictionary(cells.type):
-        cells = cells.cast(pyarrow.string()).dictionary_encode()
-    encoded = cells.unify_dictionaries().combine_chunks()
-    places = np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=float)
-    used, codes = np.unique(places, return_inverse=True)  # the dictionary may be much larger
-    used = used[~np.isnan(used)].astype(int)
-    texts = encoded.dictionary.take(pyarrow.array(used)).cast(pyarrow.string()).to_pylist()
-    if is_date:
-        texts = [text.removesuffix(".000000").removesuffix(" 00:00:00") for text in texts]
-    count.add(0, texts=len(texts))
-    return _sorted(np.where(np.isnan(places), nan, codes), texts)
+    if pd.api.types.is_numeric_dtype(cells) and not is_text:
+        return cells.to_numpy(float), None
+    if getattr(cells.dtype, "tz", None) is not None:
+        cells = cells.dt.tz_convert(None)
+    codes, values = pd.factorize(cells)
+    count.add(0, texts=len(values))
+    codes = np.where(codes < 0, nan, codes)
+    if not is_text and all(isinstance(value, Number) for value in values):
+        return _looked_up(np.array([*map(float, values), nan]), codes), None
+    texts = (v.decode() if isinstance(v, bytes) else _text(v) for v in values)
+    return _sorted(codes, list(texts))
 
 
 class _Notation:
