@@ -44,8 +44,6 @@ def test_files_are_described_as_tables_and_as_a_page(run):
     assert page.startswith("<!DOCTYPE html>")
     assert "&lt;i&gt;" in page
     assert "<i>" not in page
-    # Regression targets become labels.
-    assert "1 label" in run("datasets", "describe", "photos.arff", "--targets", "1").out
 
 
 def test_converted_files_are_read_again(run):

@@ -13,7 +13,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from pairmend._utils.files import OPENERS
 from pairmend.datasets import load_file, save_file
 
 HEADER = """% a comment
@@ -229,7 +228,7 @@ def test_plain_numbers_are_the_floats_python_reads(tmp_path_factory, texts):
     assert found.ravel().tolist() == [float(text) for text in texts]
 
 
-# Agreement with liac-arff, on generated files and on real ones.
+# Agreement with liac-arff, on generated files.
 
 names = st.text(string.ascii_letters + string.digits + " _-é", min_size=1, max_size=8).filter(
     lambda name: name.strip() == name
@@ -273,37 +272,6 @@ def test_files_of_liac_arff_are_read_and_written(tmp_path_factory, content, as_s
     assert second.feature_names == first.feature_names
     assert values_of(second) == values_of(first)
     assert second.Y.tolist() == first.Y.tolist()
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["birds/birds-train.arff", "birds/birds-test.arff", "corel5k/Corel5k-sparse.arff",
-     "emotions/emotions.arff", "flags/flags.arff", "flare1/sf1.arff", "flare2/sf2.arff",
-     "genbase/genbase.arff", "medical/medical.arff", "tmc2007-500/tmc2007-500.arff",
-     "yeast/yeast.arff", "plant/plant978.orig.arff.gz", "arts/Arts1500.orig.arff.gz"],
-)  # fmt: skip
-def test_agrees_with_liac_arff_on_real_files(shared, name):
-    path = shared / "data" / name
-    with OPENERS.get(path.suffix, open)(path, "rt") as file:
-        text = file.read()
-    ours = load_file(path, ())
-    is_sparse = sparse.issparse(ours.X)
-    theirs = liac.loads(
-        text, encode_nominal=True, return_type=liac.LOD if is_sparse else liac.DENSE
-    )
-    # liac-arff leaves escapes in names of attributes.
-    assert list(ours.feature_names) == [n.replace("\\'", "'") for n, _ in theirs["attributes"]]
-    if is_sparse:
-        rows = [dict(sorted(row.items())) for row in theirs["data"]]
-        assert ours.X.indices.tolist() == [column for row in rows for column in row]
-        assert ours.X.data.tolist() == [float(v) for row in rows for v in row.values()]
-        assert np.diff(ours.X.indptr).tolist() == [len(row) for row in rows]
-    else:
-        types = [kind for _, kind in theirs["attributes"]]
-        columns = zip(*theirs["data"], strict=True)
-        for f, (mine, their, kind) in enumerate(zip(ours.X.T, columns, types, strict=True)):
-            texts = [ours.categories[f][int(v)] for v in mine] if kind == "STRING" else mine
-            assert list(texts) == list(their)
 
 
 @settings(max_examples=80)

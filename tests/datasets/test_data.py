@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from pairmend.datasets import MultiLabelData, characteristics, describe, load, one_hot
+from pairmend.datasets import MultiLabelData, characteristics, describe, one_hot
 from pairmend.datasets.data import drop_features, subset
 
 pytest.importorskip("pandas")
@@ -191,29 +191,3 @@ def test_characteristics_of_edges():
 def test_bad_input(X, Y):
     with pytest.raises(ValueError):
         characteristics(X, Y)
-
-
-def test_emotions_equals_mldr(shared):
-    """Printed by summary(emotions) and emotions$labels of the R package mldr, whose
-    documentation shows the output."""
-    data = load("emotions", shared / "data")
-    found = characteristics(data)
-    assert found["label_sets"] == 27
-    assert found["LC"] == pytest.approx(1.868465, abs=5e-7)
-    assert found["LD"] == pytest.approx(0.3114109, abs=5e-8)
-    assert found["avIR"] == pytest.approx(1.478068, abs=5e-7)
-    assert found["AVsc"] == pytest.approx(0.01095238, abs=5e-9)
-    assert found["TCS"] == pytest.approx(9.364262, abs=5e-7)
-    per_label = {
-        "amazed-suprised": (1.526012, 0.002159173),
-        "happy-pleased": (1.590361, 0.014332319),
-        "relaxing-calm": (1.000000, 0.023786461),
-        "quiet-still": (1.783784, 0.023131538),
-        "sad-lonely": (1.571429, 0.016133470),
-        "angry-aggresive": (1.396825, 0.001331189),
-    }
-    labels = describe(data)["labels"]
-    assert set(labels.index) == set(per_label)
-    for label, (imbalance, concurrence) in per_label.items():
-        assert labels.loc[label, "imbalance"] == pytest.approx(imbalance, abs=5e-7)
-        assert labels.loc[label, "concurrence"] == pytest.approx(concurrence, abs=5e-10)

@@ -17,11 +17,9 @@ HEAD = "@relation r\n@attribute a numeric\n@attribute b {x,y}\n@data\n"
 MANY_VALUES = "@attribute a {" + ",".join(map(str, range(N // 6))) + "}\n"
 
 ARFF = {
-    "digits": HEAD + "9" * N + "x,x\n",
     "digits of an index": HEAD + "{" + "9" * N + " 1}\n",
     "a long number": HEAD + "9" * N + ",x\n",
     "decimals": HEAD + "." + "9" * N + "x,x\n",
-    "exponent": HEAD + "1e" + "9" * N + "x,x\n",
     "spaces in a cell": HEAD + "1" + " " * N + "x,x\n",
     "spaces before a weight": HEAD + "{0 1}," + " " * N + "{" + " " * N + "2}" + " " * N + "x\n",
     "type and spaces": f"@relation r\n@attribute a numeric{' ' * N}x\n@data\n1\n",

@@ -21,10 +21,9 @@ from pairmend import (
     RandomSubspaceNB,
 )
 from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression
-from pairmend.baselines import BinaryRelevance, MLkNN
+from pairmend.baselines import BinaryRelevance
 from pairmend.frames import ColumnWarning, FrameEncoder
 from pairmend.frames.kinds import COMPONENTS, MAX_CATEGORIES
-from pairmend.persistence import load_model, save_model
 
 N = 120
 WORDS = ["sea", "sand", "sun", "town", "wood", "rain", "wind", "field", "snow", "road"]
@@ -352,28 +351,6 @@ def test_other_base_classifiers_receive_the_frame(columns):
     clf = MendedClassifier(Picky(), cv=2, random_state=0).fit(frame, Y)
     assert clf.predict(frame).shape == Y.shape
     assert "standard" in clf.search_["scaling"]
-
-
-def test_errors_of_classifiers_for_numbers_only(columns):
-    values, Y = columns
-    with pytest.raises(ValueError, match="could not convert string to float"):
-        MLkNN().fit(pd.DataFrame(values)[["size", "place"]], Y)
-
-
-@pytest.mark.parametrize(
-    "clf",
-    [MendedClassifier(cv=2, random_state=0), CorrectedPairwiseClassifier(random_state=0)],
-    ids=["mended", "pairwise"],
-)
-def test_frame_encoders_are_saved_in_model_files(columns, clf, tmp_path):
-    values, Y = columns
-    for frame in (pd.DataFrame(values), pl.DataFrame(values)):
-        fitted = clone(clf).fit(frame, Y)
-        save_model(fitted, tmp_path / "model")
-        loaded = load_model(tmp_path / "model").estimator
-        np.testing.assert_array_equal(loaded.predict_proba(frame), fitted.predict_proba(frame))
-        if isinstance(clf, MendedClassifier):
-            assert loaded.frame_encoder_.columns_ == fitted.frame_encoder_.columns_
 
 
 def test_partial_fit_takes_frames_of_any_library(columns):

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from pairmend.frames import ColumnWarning, FrameEncoder
+from pairmend.frames.kinds import summarise_columns
 
 
 def fitted(values, name="x"):
@@ -103,3 +104,18 @@ def test_a_column_without_a_value_in_the_rows_of_prediction_is_missing():
     for hole in (None, np.nan, pd.NaT):
         found = encoder.transform(pd.DataFrame({name: [hole] for name in rows}))
         assert np.isnan(found[0, encoder.n_categories_ >= 0]).all()
+
+
+def test_summaries_equal_those_of_the_encoder():
+    texts = [f"waves and water number {n}" for n in range(30)]
+    frame = pd.DataFrame({
+        "text": texts, "hue": ["red", "blue"] * 15, "n": range(30), "id": [t[-4:] for t in texts],
+        "gaps": [None, 2.5, 2.5] * 10,
+    })  # fmt: skip
+    with pytest.warns(ColumnWarning, match="'id': its 30 different values") as caught:
+        expected = FrameEncoder().fit(frame).columns_
+    assert [column.n_distinct for column in expected] == [30, 2, 30, 30, 1]
+    assert [column.n_missing for column in expected] == [0, 0, 0, 0, 10]
+    summaries, notes = zip(*summarise_columns(frame), strict=True)
+    assert summaries == expected
+    assert [note for note in notes if note] == [str(caught[0].message)[len("Column 'id': ") : -1]]

@@ -39,9 +39,8 @@ def describe(options: argparse.Namespace) -> dict[str, Any]:
     if options.out is not None:
         title = html.escape(one_line(data.name))
         tables = (frame.to_html(max_rows=MAX_SHOWN, max_cols=30) for frame in frames.values())
-        head = f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title>'
-        page = "\n".join([head, f"<h1>{title}</h1>", *tables, "</html>\n"])
-        options.out.write_text(page, encoding="utf-8")
+        head = f'<!DOCTYPE html>\n<meta charset="utf-8"><title>{title}</title>\n<h1>{title}</h1>'
+        options.out.write_text("\n".join([head, *tables]), encoding="utf-8")
     return found
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.text import counted
-from pairmend.cli.output import STANDARD, progress, show_note, show_table
+from pairmend.cli.output import STANDARD, progress, show_note, show_status, show_table
 from pairmend.datasets import MultiLabelData, ReadLimits, load_file
 from pairmend.datasets.data import column_values, drop_features
 from pairmend.frames.kinds import summarise_columns
@@ -84,8 +84,7 @@ def read_labelled(options: argparse.Namespace) -> MultiLabelData:
     """Read data with labels."""
     categorical, labels = split_names(options.categorical), options.labels or []
     if ".arff" in options.data.suffixes and not (labels or options.tags):
-        targets = getattr(options, "targets", None)
-        data = _read(options, targets, threshold=None if targets is None else 0.0)
+        data = _read(options, None)
     else:
         chosen: Any = split_names(labels)
         if len(labels) == 1 and labels[0].isdigit():
@@ -164,7 +163,11 @@ def read_training(options: argparse.Namespace) -> tuple[MultiLabelData, Any, Col
     columns = [{**asdict(found), "remarks": note} for found, note in summarise_columns(frame)]
     unusual = [each for each in columns if each["remarks"] or each["kind"] != "number"]
     shown = columns if len(columns) <= MAX_SHOWN else unusual[:MAX_SHOWN]
-    show_table(f"{len(shown)} of {counted(len(columns), 'column')}", shown, is_result=False)
+    table = [{fact: each[fact] for fact in each if fact != "remarks"} for each in shown]
+    show_table(f"{len(shown)} of {counted(len(columns), 'column')}", table, is_result=False)
+    for each in unusual:
+        if each["remarks"]:
+            show_status(f"{each['name']}: {each['remarks']}")
     if left_out := [each["name"] for each in columns if each["kind"] in ("identifier", "empty")]:
         data = drop_features(data, left_out)
         X = _classifier_rows(data, categorical)

@@ -19,17 +19,16 @@ def import_object(path: str) -> Any:
 
 def _find_class(name: str) -> Any:
     """Return the class of a name in the library, or of a path."""
-    reason, path = "it has no method fit", name
-    for module in ("pairmend", *(f"pairmend.{name}" for name in MODULES)):
-        path = name if "." in name else f"{module}.{name}"
-        try:
-            found = import_object(path)
-        except (ImportError, AttributeError, ValueError) as error:
-            reason = str(error) if "." in name else "no class of pairmend has this name"
-            continue
-        if hasattr(found, "fit"):
+    from pydoc import locate  # the parser needs the names above only
+
+    modules = ("pairmend", *(f"pairmend.{module}" for module in MODULES))
+    for path in [name] if "." in name else [f"{module}.{name}" for module in modules]:
+        if hasattr(found := locate(path), "fit"):
             return found
-    raise ValueError(f"there is no estimator {name!r}: {reason}; a path is sklearn.svm.SVC")
+    raise ValueError(
+        f"there is no estimator {name!r}: no class of pairmend has this name, and no class with "
+        "fit this path, such as sklearn.svm.SVC"
+    )
 
 
 def make_classifier(options: argparse.Namespace, method: str, *, for_frames: bool) -> Any:

@@ -67,7 +67,6 @@ OPTIONS = {
     "--sha256 HEX": "refuse a model file with another SHA-256 than 'fit' printed",
     "--sheet NAME": "sheet of a workbook (default: the only one with cells)",
     "--tags COLUMN": "a column that lists the tags of each row; each tag becomes a label",
-    "--targets N": "the last N attributes of an ARFF file are regression targets",
     "--thousands SIGN": "sign between the thousands of numbers: . , ' or a space",
     "--threshold NAME": "threshold of scores: a number, or a class of pairmend.thresholds",
     "--time-limit SECONDS": "a task that takes longer has failed (default: none)",
@@ -97,9 +96,9 @@ COMMANDS = {
     "studies.report": "FOLDER --metrics --algorithms --alpha --control --out --accept-changes",
     "studies.compare": f"FILE --greater-is-better --alpha --control --out {LIMITS}",
     "datasets.list_sets": "",
-    "datasets.describe": f"{DATA} {LABELS} --targets --out",
+    "datasets.describe": f"{DATA} {LABELS} --out",
     "datasets.fetch_sets": "NAMES",
-    "datasets.convert": f"{DATA} OUT {LABELS} --targets --out-xml",
+    "datasets.convert": f"{DATA} OUT {LABELS} --out-xml",
 }
 """Options of each command, by the path of its function below `pairmend.cli`.
 

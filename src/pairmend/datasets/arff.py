@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from math import nan
 from pathlib import Path
@@ -23,9 +24,6 @@ _FIRST_OF_ROWS = re.compile(r"^[^\S\n]*+([^\s%])", re.MULTILINE)
 _CELL = re.compile(rf"\s*+((?:[0-9]++\s++)?{_QUOTED}|(?:[^\s,'\"][^,]*+)?)\s*+(?:(,)|$)", re.DOTALL)
 _SPARSE = re.compile(rf"\{{([^{{}}'\"]*+(?:(?:{_QUOTED})[^{{}}'\"]*+)*+)\}}", re.DOTALL)
 _INDEX = re.compile(r"[0-9]{1,18}")
-_NUMBER = re.compile(
-    r"[+-]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?|inf(?:inity)?|nan)", re.I
-)
 _CELLS_OF_KIND: dict[str, list[str] | None] = {
     "numeric": None, "real": None, "integer": None, "string": [], "date": [],
 }  # fmt: skip
@@ -49,38 +47,29 @@ Block = tuple[IntArray, FloatArray, IntArray]
 """Columns and values of cells, and the number of cells of each row."""
 
 
-class _Floats(dict[str, float]):
-    """Numbers by their texts, fast; also of some texts that are no numbers, as 1_0."""
-
-    __missing__ = staticmethod(float)
-
-
-_FLOATS = _Floats({"?": nan})
-
-
 class _Attribute(dict[str, float]):
     """Numbers by the texts of cells; of texts that are not stored, found when they are read.
 
     `codes` has the code of each value of a nominal attribute, or of each text so far; it is None
-    for an attribute of numbers. `fast` is the attribute, or what reads plain numbers faster.
+    for an attribute of numbers.
     """
 
-    __slots__ = ("codes", "count", "fast", "is_text", "name")
+    __slots__ = ("codes", "count", "is_text", "name")
 
     def __init__(self, name: str, count: CellCount, cells: list[str] | None):
         self["?"] = nan
         self.name, self.count, self.is_text = name, count, cells == []
-        self.fast: dict[str, float] = _FLOATS if cells is None else self
         self.codes = None if cells is None else {_unquote(c): float(k) for k, c in enumerate(cells)}
         if cells and len(self.codes or ()) < len(cells):
             raise ValueError(f"attribute {name!r} lists a value twice")
 
     def __missing__(self, text: str) -> float:
+        if self.codes is None and text.isascii() and "_" not in text:  # which float accepts
+            with suppress(ValueError):
+                return float(text)
         cell = text.strip()
         if cell == "?":
             return nan
-        if self.codes is None and _NUMBER.fullmatch(cell):
-            return float(cell)
         if self.codes is not None and cell:
             value = _unquote(cell)
             if self.is_text and value not in self.codes:
@@ -281,12 +270,7 @@ class _Reader:
                 raise ValueError(
                     f"{len(cells)} values where {len(attributes)} attributes are declared"
                 )
-            try:
-                if not line.isascii() or "_" in line:
-                    raise ValueError
-                values += [each.fast[cell] for each, cell in zip(attributes, cells, strict=True)]
-            except ValueError:
-                values += [each[cell] for each, cell in zip(attributes, cells, strict=True)]
+            values += [each[cell] for each, cell in zip(attributes, cells, strict=True)]
             counts.append(len(cells))
         return np.array(columns, dtype=np.int64), np.array(values), np.array(counts, dtype=np.int64)
 
