@@ -1,4 +1,4 @@
-"""pairmend datasets list, describe, fetch and convert."""
+"""pairmend datasets list, describe and convert."""
 
 import json
 from pathlib import Path
@@ -60,7 +60,6 @@ def test_converted_files_are_read_again(run):
     (["convert", "photos.arff", "file.odd"], ".odd"),
     (["convert", "photos.arff", "new.csv", "--out-xml", "x.xml"], "an XML file for .arff only"),
     (["convert", "photos.arff", "new.arff", "--out-xml", "new.arff"], "cannot hold both"),
-    (["fetch", "yeast", "nothing-like-it"], "no set is named 'nothing-like-it'"),
 ])  # fmt: skip
 def test_errors_have_a_message(run, words, message):
     Path("file.odd").touch()

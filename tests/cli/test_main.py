@@ -31,7 +31,7 @@ def test_invalid_arguments_print_the_usage(run, words):
 
 
 @pytest.mark.parametrize("words", [
-    ["report", "nowhere"], ["compare", "nowhere.csv"], ["datasets", "fetch", "nothing"],
+    ["report", "nowhere"], ["compare", "nowhere.csv"],
     ["study", "nowhere.toml", "--dry-run"], ["study", "--sets", "azotobacter", "--dry-run"],
     ["study", "--sets", "simplehc", "--out", __file__], ["study", "--time-limit", "0"],
     ["study", "--alpha", "1"],

@@ -1,6 +1,5 @@
 """Results from elsewhere: layouts of tables, errors, and `pairmend compare`."""
 
-import io
 import json
 
 import numpy as np
@@ -143,10 +142,10 @@ def test_the_command_writes_tables_and_figures(wide, tmp_path, capsys):
     assert "there is no metric 'f1'" in capsys.readouterr().err
 
 
-def test_the_command_reads_standard_input_and_writes_json(tmp_path, monkeypatch, capsys):
-    out = str(tmp_path / "out")
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(WIDE.encode())))
-    assert main(["compare", "-", "--out", out, "--json", "-"]) == 0
+def test_the_command_writes_json(tmp_path, capsys):
+    out, file = str(tmp_path / "out"), tmp_path / "losses.csv"
+    file.write_text(WIDE)
+    assert main(["compare", str(file), "--out", out, "--json", "-"]) == 0
     found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert found["report"] == str(tmp_path / "out" / "report.html")
     assert (found["alpha"], found["verdicts"][0]["best"]) == (0.05, "C")

@@ -1,4 +1,4 @@
-"""``pairmend datasets list | describe | fetch | convert``."""
+"""``pairmend datasets list | describe | convert``."""
 
 import argparse
 import html
@@ -7,10 +7,10 @@ from typing import Any
 
 from pairmend._utils.text import one_line
 from pairmend.cli.inputs import read_labelled, size_of
-from pairmend.cli.output import progress, show_status, show_table, show_text
-from pairmend.datasets import catalogue, fetch, save_file
+from pairmend.cli.output import show_status, show_table, show_text
+from pairmend.datasets import catalogue, save_file
 from pairmend.datasets import describe as described
-from pairmend.datasets.named_sets import find_entry, is_available
+from pairmend.datasets.named_sets import is_available
 
 MAX_SHOWN = 60
 """Rows of a table that `describe` shows."""
@@ -41,18 +41,6 @@ def describe(options: argparse.Namespace) -> dict[str, Any]:
         tables = (frame.to_html(max_rows=MAX_SHOWN, max_cols=30) for frame in frames.values())
         head = f'<!DOCTYPE html>\n<meta charset="utf-8"><title>{title}</title>\n<h1>{title}</h1>'
         options.out.write_text("\n".join([head, *tables]), encoding="utf-8")
-    return found
-
-
-def fetch_sets(options: argparse.Namespace) -> dict[str, list[str]]:
-    """Download sets of the catalogue."""
-    entries = [find_entry(name) for name in options.names]  # before the first download
-    found = {}
-    for entry in entries:
-        with progress(f"fetching {entry.name}"):
-            found[entry.name] = list(map(str, fetch(entry.name)))
-        for line in found[entry.name] or [f"{entry.name} is {entry.status}"]:
-            show_text(line)
     return found
 
 

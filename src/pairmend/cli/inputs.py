@@ -1,10 +1,7 @@
 """Reading the data and model files of commands, and how columns were read."""
 
 import argparse
-import sys
-import tempfile
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from pairmend._utils.text import counted
-from pairmend.cli.output import STANDARD, progress, show_note, show_status, show_table
+from pairmend.cli.output import progress, show_note, show_status, show_table
 from pairmend.datasets import MultiLabelData, ReadLimits, load_file
 from pairmend.datasets.data import column_values, drop_features
 from pairmend.frames.kinds import summarise_columns
@@ -47,37 +44,13 @@ def check_output(out: Path, *inputs: Path) -> None:
         raise ValueError(f"{out} is input and output; choose another output file")
 
 
-def limits_of(options: argparse.Namespace) -> ReadLimits:
-    """Return the limits that options set."""
-    return ReadLimits(options.max_bytes, options.max_cells)
-
-
-@contextmanager
-def data_file(path: Path, limits: ReadLimits) -> Iterator[Path]:
-    """Return the path of a data file; for ``-``, of a temporary copy of the text of standard input.
-
-    The readers open a file several times.
-    """
-    if path != STANDARD:
-        yield path
-        return
-    # Windows does not remove a file that a reader has left open.
-    with tempfile.TemporaryDirectory(prefix="pairmend-", ignore_cleanup_errors=True) as folder:
-        copy, n_bytes = Path(folder, "stdin.csv"), 0
-        with copy.open("wb") as file:
-            while block := sys.stdin.buffer.read(2**20):
-                n_bytes += file.write(block)
-                limits.check_bytes(copy, n_bytes)
-        yield copy
-
-
 def _read(options: argparse.Namespace, labels: Any = (), **more: Any) -> MultiLabelData:
     """Read the data of a command; labels of None are those that the file itself names."""
-    limits = limits_of(options)
-    with progress(f"reading {options.data.name}"), data_file(options.data, limits) as path:
-        names = ("encoding", "delimiter", "decimal", "thousands", "header_row", "sheet")
-        form = {name: getattr(options, name) for name in names}
-        return load_file(path, labels, limits=limits, **form, **more)
+    names = ("encoding", "delimiter", "decimal", "thousands", "header_row", "sheet")
+    form = {name: getattr(options, name) for name in names}
+    limits = ReadLimits(options.max_bytes, options.max_cells)
+    with progress(f"reading {options.data.name}"):
+        return load_file(options.data, labels, limits=limits, **form, **more)
 
 
 def read_labelled(options: argparse.Namespace) -> MultiLabelData:

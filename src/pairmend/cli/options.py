@@ -12,11 +12,10 @@ import pairmend
 from pairmend._utils import defaults
 
 OPTIONS = {
-    "DATA": "a text file with delimiters, an Excel, ARFF or Parquet file; - for standard input",
-    "FILE": "a .csv or .parquet file of losses, see docs/study.md; - for standard input",
+    "DATA": "a text file with delimiters, an Excel, ARFF or Parquet file",
+    "FILE": "a .csv or .parquet file of losses, see docs/study.md",
     "FOLDER": "the output folder of a study",
     "MODEL": "a model file",
-    "NAMES ...": "names of sets",
     "OUT": "the .csv or .arff file to write: Meka's, or Mulan's with --out-xml",
     "STUDY": f"a study file (TOML), or {', '.join(defaults.SHIPPED_STUDIES)} (default: paper)",
     "--accept-changes": "keep results although code, packages or data files have changed since",
@@ -78,8 +77,9 @@ OPTIONS = {
 The name of its value determines the type, see `TYPES`. ``NAME ...`` is a list, ``[NAME ...]`` one
 that may be empty, ``N=1`` has a default, and ``a|b`` are choices.
 """
-LIMITS = "--max-bytes --max-cells"
-DATA = f"DATA --encoding --delimiter --decimal --thousands --header-row --sheet {LIMITS}"
+DATA = (
+    "DATA --encoding --delimiter --decimal --thousands --header-row --sheet --max-bytes --max-cells"
+)
 LABELS = "--labels --tags --separator --ignore --categorical"
 FITTING = "--method --estimator --criterion --threshold --recall --precision --seed"
 MODEL = "--trust --max-model-bytes --sha256"
@@ -94,10 +94,9 @@ COMMANDS = {
     "models.explain": f"MODEL {DATA} --row --label --html --training --name {MODEL}",
     "studies.study": f"STUDY? {STUDY} --out --rerun --accept-changes --dry-run --check",
     "studies.report": "FOLDER --metrics --algorithms --alpha --control --out --accept-changes",
-    "studies.compare": f"FILE --greater-is-better --alpha --control --out {LIMITS}",
+    "studies.compare": "FILE --greater-is-better --alpha --control --out",
     "datasets.list_sets": "",
     "datasets.describe": f"{DATA} {LABELS} --out",
-    "datasets.fetch_sets": "NAMES",
     "datasets.convert": f"{DATA} OUT {LABELS} --out-xml",
 }
 """Options of each command, by the path of its function below `pairmend.cli`.
@@ -114,7 +113,6 @@ SUMMARIES = {
     "studies.compare": "compare algorithms by a file of losses, without a study",
     "datasets.list_sets": "list the sets of the catalogue; with --json, all that is known of them",
     "datasets.describe": "describe a file: characteristics, labels, pairs",
-    "datasets.fetch_sets": "download sets of the catalogue into the cache",
     "datasets.convert": "convert a file to another format",
 }
 
@@ -140,7 +138,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="pairmend", description=about)
     parser.add_argument("--version", action="version", version=f"pairmend {pairmend.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    parent = commands.add_parser("datasets", help="list, describe, fetch and convert sets")
+    parent = commands.add_parser("datasets", help="list, describe and convert sets")
     of_datasets = parent.add_subparsers(required=True, metavar="COMMAND")
     usages = {usage.split()[0]: usage for usage in OPTIONS}
     for path, options in COMMANDS.items():

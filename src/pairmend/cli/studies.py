@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pairmend._utils.text import counted
-from pairmend.cli.inputs import data_file, limits_of, split_names
+from pairmend.cli.inputs import split_names
 from pairmend.cli.output import progress, show_note, show_status, show_table, show_text
 from pairmend.study import FailedTasksWarning, Study, check_study, load_study, plan_study
 from pairmend.study.run import Step, changed_sets, reason_not_to_run, run_study
@@ -102,8 +102,7 @@ def compare(options: argparse.Namespace) -> dict[str, Any]:
     from pairmend.report.losses_table import SECTIONS, losses_record
 
     greater = options.greater_is_better
-    with data_file(options.file, limits_of(options)) as path:
-        record = losses_record(path, greater or greater is not None)
+    record = losses_record(options.file, greater or greater is not None)
     return _reported(options, record, options.out or Path("pairmend-compare"), only=SECTIONS)
 
 

@@ -262,7 +262,7 @@ def _find_files(entry: CatalogueEntry, data_dir: str | Path | None) -> list[Path
     for file, sha256 in entry.files.items():
         places = (folder / Path(file).name for folder in folders)
         path = next((place for place in places if place.is_file()), None)
-        if path is not None and _sha256_of(path) != sha256:
+        if path is not None and hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
             raise ValueError(
                 f"{path} is not the file of the set {entry.name!r}, whose SHA-256 is {sha256}. "
                 "Remove it from the folder to download the right one, or read it with load_file."
@@ -341,11 +341,6 @@ def _fetch_file(entry: CatalogueEntry, file: str) -> Path:
 def cache_folder() -> Path:
     """Return the folder of the cache: PAIRMEND_CACHE, or .cache/pairmend in the user's folder."""
     return Path(os.environ.get("PAIRMEND_CACHE") or "~/.cache/pairmend").expanduser()
-
-
-def _sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _load_packaged(entry: CatalogueEntry) -> MultiLabelData | None:

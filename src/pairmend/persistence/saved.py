@@ -142,17 +142,12 @@ class SavedModel:
         >>> labels.tolist() == (proba > 0.5).astype(int).tolist()
         True
         """
-        X, classifier = self._last_step(self.prepare(rows))
+        X, classifier = self.prepare(rows), self.estimator
+        if len(getattr(classifier, "steps", ())) > 1:
+            X, classifier = classifier[:-1].transform(X), classifier[-1]
         if isinstance(classifier, MultiLabelClassifier):
             return classifier._labels_and_proba(X)
         return classifier.predict(X), classifier.predict_proba(X)
-
-    def _last_step(self, X: Any) -> tuple[Any, Any]:
-        """Return rows after the first steps of a pipeline, and the classifier after them."""
-        if not hasattr(self.estimator, "steps"):
-            return X, self.estimator
-        first = self.estimator[:-1]
-        return first.transform(X) if len(first) else X, self.estimator[-1]
 
     def explain(
         self,
