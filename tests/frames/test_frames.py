@@ -21,7 +21,7 @@ from pairmend import (
     RandomSubspaceNB,
 )
 from pairmend.base_classifiers import DenseScaler, ScaledLogisticRegression
-from pairmend.baselines import BinaryRelevance
+from pairmend.baselines import BinaryRelevance, MLkNN
 from pairmend.frames import ColumnWarning, FrameEncoder
 from pairmend.frames.kinds import COMPONENTS, MAX_CATEGORIES
 
@@ -351,6 +351,12 @@ def test_other_base_classifiers_receive_the_frame(columns):
     clf = MendedClassifier(Picky(), cv=2, random_state=0).fit(frame, Y)
     assert clf.predict(frame).shape == Y.shape
     assert "standard" in clf.search_["scaling"]
+
+
+def test_errors_of_classifiers_for_numbers_only(columns):
+    values, Y = columns
+    with pytest.raises(ValueError, match="'place' holds strings, and MLkNN .*ColumnTransformer"):
+        MLkNN().fit(pd.DataFrame(values)[["size", "place"]], Y)
 
 
 def test_partial_fit_takes_frames_of_any_library(columns):

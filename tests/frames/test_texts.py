@@ -117,10 +117,13 @@ class Lengths(TransformerMixin, BaseEstimator):
 def test_parameters_of_texts(texts):
     rows, _ = texts
     frame = pd.DataFrame({"text": rows, "size": np.arange(200.0)})
-    few = FrameEncoder(vectorizer=TfidfVectorizer(max_features=50), n_components=7).fit(frame)
-    assert few.columns_[0].n_words == 50
+    few = FrameEncoder(ngram_range=(1, 1), min_df=4, max_words=50, n_components=7).fit(frame)
+    counts = TfidfVectorizer(min_df=4, max_features=50, token_pattern=r"(?u)\w+|[^\w\s]").fit(rows)
+    assert few.columns_[0].n_words == len(counts.vocabulary_) == 50
     assert few.encode(frame).words.shape == (200, 50)
     assert few.transform(frame).shape == (200, 7 + 1)
+    with pytest.raises(ValueError, match="min_df and max_words have no effect with a vectorizer"):
+        FrameEncoder(vectorizer=TfidfVectorizer(), min_df=3).fit(frame)
     with pytest.raises(ValueError, match="The 'n_components' parameter"):
         FrameEncoder(n_components=0).fit(frame)
 

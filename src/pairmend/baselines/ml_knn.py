@@ -14,6 +14,7 @@ from pairmend._utils.arrays import check_magnitude
 from pairmend._utils.computing import lazy, row_chunks
 from pairmend._utils.sklearn_private import Interval, count_rows, fit_context
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend.frames.columns import require_numbers
 from pairmend.kernels.local_sums import squared_norms
 
 ROUNDING = 64 * np.finfo(np.float64).eps
@@ -114,6 +115,7 @@ class MLkNN(MultiLabelClassifier):
         self
         """
         X, target, _, _ = self._check_fit_input(X, y, {})
+        require_numbers(X, type(self).__name__)
         Y, n_rows = target.Y, count_rows(X)
         if n_rows < 2:
             raise ValueError("ML-kNN needs neighbours: X has 1 sample, expected at least 2.")

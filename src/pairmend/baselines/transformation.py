@@ -30,6 +30,7 @@ from pairmend._utils.progress import iterate_calls, run_calls
 from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows, fit_context
 from pairmend._utils.training import take_params, take_present
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend.frames.columns import require_numbers
 from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
@@ -271,6 +272,7 @@ class ClassifierChainEnsemble(MultiLabelMetaClassifier):
         rng = check_random_state(self.random_state)
         base = self._seeded_base(rng)
         # Chains look at their own parts only, and a row that is in none is still wrong.
+        require_numbers(X, type(self).__name__)
         check_array(X, accept_sparse=True, input_name="X", estimator=self)
         n_rows, n_labels = Y.shape
         size = ceil(self.max_samples * n_rows)

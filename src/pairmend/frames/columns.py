@@ -112,6 +112,17 @@ def _kind_of(X: Any, position: int) -> str:
 _KIND_OF = {"numbers": "number", "booleans": "boolean", "dates": "date", "strings": "text"}
 
 
+def require_numbers(X: Any, user: str) -> None:
+    """Raise an error for a frame with a column of anything but numbers."""
+    for position in range(X.shape[1] if is_frame(X) else 0):
+        column = read_column(X, position)
+        if column.holds not in ("numbers", "booleans"):
+            raise ValueError(
+                f"Column {column.name!r} holds {column.holds}, and {user} accepts numbers only. "
+                "Encode the frame first, for example with sklearn.compose.ColumnTransformer."
+            )
+
+
 def category_key(value: Any) -> str:
     """Return the string that represents a category; equal numbers have the same string."""
     if isinstance(value, bool | int | float | np.number | np.bool_):

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from pairmend.frames.columns import Column, read_column
 from pairmend.frames.kinds import (
     COMPONENTS,
     KINDS,
+    VOCABULARY,
     ColumnSummary,
     ColumnWarning,
     choose_reader,
@@ -61,11 +62,18 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
     kinds : dict, default=None
         Kinds of columns by name, in place of the automatic choice: "number", "category",
         "date", "text" or "ignored".
+    ngram_range : tuple of int, default=(1, 2)
+        Smallest and largest number of consecutive words of texts that are counted together.
+    min_df : int or float, default=2
+        Smallest number of rows that have a word, or their share. With 1, a fitted encoder holds
+        words of single rows, too.
+    max_words : int or None, default=100_000
+        Largest number of words and pairs of words of a column; the most frequent are counted.
     n_components : int, default=100
         Largest number of components of a text column, for all but logistic regressions.
     vectorizer : transformer, default=None
-        Turns a list of texts into numbers, sparse or dense, in place of the TF-IDF. A missing text
-        is an empty one.
+        Turns a list of texts into numbers, sparse or dense, in place of the TF-IDF; `ngram_range`,
+        `min_df` and `max_words` must then have their defaults. A missing text is an empty one.
 
     Attributes
     ----------
@@ -105,6 +113,9 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kinds": [Mapping, None],
+        "ngram_range": [tuple],
+        "min_df": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="both")],
+        "max_words": [Interval(Integral, 1, None, closed="left"), None],
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "vectorizer": [HasMethods(["fit_transform", "transform"]), None],
     }
@@ -117,10 +128,16 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         self,
         kinds: Mapping[Any, str] | None = None,
         *,
+        ngram_range: tuple[int, int] = (1, 2),
+        min_df: float = 2,
+        max_words: int | None = VOCABULARY,
         n_components: int = COMPONENTS,
         vectorizer: Any = None,
     ):
         self.kinds = kinds
+        self.ngram_range = ngram_range
+        self.min_df = min_df
+        self.max_words = max_words
         self.n_components = n_components
         self.vectorizer = vectorizer
 
@@ -165,7 +182,13 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"kinds names columns that X lacks: {unknown}.")
         if wrong := {name: kind for name, kind in kinds.items() if kind not in KINDS}:
             raise ValueError(f"kinds must be among {', '.join(KINDS)}; got {wrong}.")
-        vectorizer = word_counter() if self.vectorizer is None else self.vectorizer
+        counting = self.ngram_range, self.min_df, self.max_words
+        if self.vectorizer is not None and counting != ((1, 2), 2, VOCABULARY):
+            raise ValueError(
+                "ngram_range, min_df and max_words have no effect with a vectorizer. Set them in "
+                "the vectorizer."
+            )
+        vectorizer = word_counter(*counting) if self.vectorizer is None else self.vectorizer
         found = [
             choose_reader(read_column(X, position), kinds.get(name), vectorizer, self.n_components)
             for position, name in enumerate(names)

@@ -247,11 +247,13 @@ def texts_of(column: Column) -> list[str]:
     return [key or "" for key in column.keys]
 
 
-def word_counter() -> TfidfVectorizer:
+def word_counter(
+    ngram_range: tuple[int, int] = (1, 2), min_df: float = 2, max_words: int | None = VOCABULARY
+) -> TfidfVectorizer:
     """Return the vectorizer of texts that is used by default."""
     return TfidfVectorizer(
-        sublinear_tf=True, max_features=VOCABULARY, min_df=2, strip_accents="unicode",
-        ngram_range=(1, 2), token_pattern=TOKENS,
+        sublinear_tf=True, max_features=max_words, min_df=min_df, strip_accents="unicode",
+        ngram_range=ngram_range, token_pattern=TOKENS,
     )  # fmt: skip
 
 

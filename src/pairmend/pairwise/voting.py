@@ -36,6 +36,7 @@ from pairmend._utils.sklearn_private import (
     fit_context,
 )
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike, TargetLike
+from pairmend.frames.columns import require_numbers
 from pairmend.kernels.pairs import label_pairs, round_scores, sum_supports
 from pairmend.kernels.rrc import REFERENCES, vote
 from pairmend.model_selection import given_split, validation_split
@@ -370,6 +371,7 @@ class PairwiseVoting(LearnerClassifier):
 
 def numeric_rows(X: MatrixLike, user: str) -> Matrix:
     """Return rows as numbers, dense or CSR; errors contain the name of the user."""
+    require_numbers(X, user)
     numbers = check_array(X, accept_sparse="csr", dtype=np.float64, estimator=user, input_name="X")
     check_magnitude(numbers)
     return numbers
