@@ -15,7 +15,7 @@ from pairmend.pairwise import (
     ParallelHyperplanesSVM,
     SharedFirstClassifier,
 )
-from pairmend.pairwise.both_labels import fit_parallel_hyperplanes
+from pairmend.pairwise.parallel_hyperplanes import fit_parallel_hyperplanes
 
 
 @pytest.mark.parametrize(

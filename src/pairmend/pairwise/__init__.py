@@ -6,13 +6,13 @@ Pairwise voting itself and its correction are in :mod:`pairmend`.
 from pairmend.pairwise.both_labels import (
     BradleyTerryClassifier,
     FourClassPairsClassifier,
-    ParallelHyperplanesSVM,
     SharedFirstClassifier,
 )
 from pairmend.pairwise.locally_corrected import (
     CorrectedBinaryRelevance,
     CorrectedMulticlassClassifier,
 )
+from pairmend.pairwise.parallel_hyperplanes import ParallelHyperplanesSVM
 from pairmend.pairwise.perceptrons import PairwisePerceptrons
 from pairmend.pairwise.selective import QWeightedVoting, TwoStageVoting
 
