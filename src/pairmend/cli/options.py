@@ -13,7 +13,7 @@ from pairmend._utils import defaults
 
 OPTIONS = {
     "DATA": "a text file with delimiters, an Excel, ARFF or Parquet file",
-    "FILE": "a .csv or .parquet file of losses, see docs/study.md",
+    "FILE": "a .csv or .parquet file of losses, see docs/statistics.md",
     "FOLDER": "the output folder of a study",
     "MODEL": "a model file",
     "OUT": "the .csv or .arff file to write: Meka's, or Mulan's with --out-xml",
@@ -50,7 +50,7 @@ OPTIONS = {
     "--metrics NAME ...": "only these metrics, of the study or of scikit-learn",
     "--model FILE": "the model file to write",
     "--name COLUMN": "column of DATA with names of rows, to show as such",
-    "--out PATH": "the file or folder to write; - for standard output",
+    "--out PATH": "the file or folder to write; of predict, - for standard output",
     "--out-xml FILE": "the label file to write, for Mulan",
     "--precision SHARE": "threshold with a guaranteed mean precision of rows, such as 0.9",
     f"--predictions {'|'.join(defaults.STORED_PREDICTIONS)}": "what to store of predictions",

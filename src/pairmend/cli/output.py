@@ -16,7 +16,7 @@ from pairmend._utils.files import written
 from pairmend._utils.text import one_line
 
 STANDARD = Path("-")
-"""Standard input or output, as the name of a file."""
+"""Standard output, as the name of a file."""
 SECONDS_BETWEEN_LINES = 5.0
 _state: dict[str, Any] = {"quiet": False, "only_json": False, "notes": set()}
 
