@@ -402,8 +402,9 @@ def _non_negative(A: FloatArray, b: FloatArray) -> FloatArray:
     """Return the w >= 0 of least |Aw - b|^2."""
     try:
         weights: FloatArray = nnls(A, b)[0]
-    except RuntimeError:
-        # With equal columns, scipy's iteration may not end. A tiny penalty makes them unequal.
+    except (RuntimeError, np.linalg.LinAlgError):
+        # With equal columns, scipy's iteration may not end, or in older versions find a singular
+        # matrix. A tiny penalty makes them unequal.
         n_columns = A.shape[1]
         penalty = RIDGE * np.linalg.norm(A) * np.eye(n_columns)
         weights = nnls(np.vstack([A, penalty]), np.r_[b, np.zeros(n_columns)])[0]
