@@ -239,3 +239,12 @@ def test_frames_and_dicts_have_the_same_explanation(folder):
     assert [each.labels for each in saved.explain(X[:3])] == [each.labels for each in by_frame]
     with pytest.raises(ValueError, match="of training differs from that of fit"):
         saved.explain(X[:3], training=X[50:])
+
+
+def test_training_rows_that_cannot_be_found_are_a_warning(tmp_path):
+    X, Y = photos()[["size"]], photos()[LABELS]
+    clf = MendedClassifier(None, scaling="log_odds", random_state=0).fit(X, Y)
+    save_model(clf, tmp_path / "photos.model")
+    with pytest.warns(UserWarning, match="The training rows are not used"):
+        (found,) = load_model(tmp_path / "photos.model").explain(X[:1], training=X)
+    assert found.similar and not found.values

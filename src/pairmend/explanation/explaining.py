@@ -1,5 +1,6 @@
 """explain: through pipelines and thresholds to the classifier; the requested labels and rows."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,7 +39,7 @@ class Request:
     threshold: Any
 
 
-Explained = tuple[list[Explanation], dict[int, int]]
+Explained = tuple[list[Explanation], dict[int, int] | None]
 """Explanations, and numbers of training rows by their positions among the validation rows."""
 
 Term = tuple[str, str, FloatArray, FloatArray, FloatArray, Sequence[FloatArray]]
@@ -245,7 +246,10 @@ def explain(
     names = names or [str(name) for name in getattr(estimator, "feature_names_in_", ())]
     given = labels, known, n_contributions, n_neighbors, names, label_names, threshold
     found, numbers = estimator._explain(rows, Request(*given))
-    return Explanations(_described(each, numbers, X, training, feature_names) for each in found)
+    training = None if numbers is None else training
+    return Explanations(
+        _described(each, numbers or {}, X, training, feature_names) for each in found
+    )
 
 
 def _described(
@@ -256,7 +260,9 @@ def _described(
     names: Sequence[str],
 ) -> Explanation:
     """Return an explanation with the numbers of rows, and values if training rows are given."""
-    similar = tuple(replace(each, row=numbers[each.row]) for each in explanation.similar)
+    similar = tuple(
+        replace(each, row=numbers.get(each.row, each.row)) for each in explanation.similar
+    )
     own: dict[str, data.Value] = {}
     if training is not None:
         (own,) = values_of(take_rows(X, slice(explanation.row, explanation.row + 1)), names)
@@ -274,8 +280,10 @@ def numbers_of(
     known: IntArray | None,
     points_of: Callable[[MatrixLike], Matrix] | None,
     points: Matrix,
-) -> dict[int, int]:
+) -> dict[int, int] | None:
     """Return the numbers of similar training rows by their positions among the validation rows.
+
+    None, with a warning, if training rows are given in which they cannot be found.
 
     `known` are the numbers of validation rows; a classifier from a model file has none. `points`
     are the validation rows in the space in which similarity is measured, and `points_of` returns
@@ -287,10 +295,14 @@ def numbers_of(
     if training is not None and len(listed):
         if known is None:
             if points_of is None:
-                raise ValueError(
-                    "training cannot be given: a model file does not number its rows, and this "
-                    "classifier compares no features by which they could be found."
+                warnings.warn(
+                    "The training rows are not used: a model file does not number its rows, and "
+                    "this classifier compares no features by which they could be found. Values of "
+                    "similar rows are shown by explain of the classifier in memory.",
+                    UserWarning,
+                    stacklevel=4,
                 )
+                return None
             numbers = nearest_landmark(points[listed], points_of(training))
         are_same = count_rows(training) > numbers.max()
         if are_same and points_of is not None:
