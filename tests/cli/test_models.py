@@ -273,7 +273,7 @@ def test_evaluate_a_method_by_cross_validation_beside_baselines(run, photos):
         (["predict", "photos.csv", "new.csv", "--out", "p.csv"], "not a model file of pairmend"),
         (["predict", "photos.model", "new.csv", "--out", "p.xlsx"], "cannot write p.xlsx"),
         (["predict", "photos.model", "new.csv", "--out", "no/p.csv"], "there is no folder"),
-        (["predict", "photos.model", "more.csv", "--out", "p.csv"], "have ['name']"),
+        (["predict", "photos.model", "more.csv", "--out", "p.csv"], "not known: ['name']"),
         (["predict", "photos.model", "bad.csv", "--out", "p.csv"], "column 'size', row 1 is 'big'"),
         (["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "fog"], "fog"),
         (["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "sea"], "names labels"),

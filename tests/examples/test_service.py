@@ -88,7 +88,7 @@ def test_predictions_explanations_and_the_name_of_the_model(service, model):
 def test_wrong_calls_have_an_answer_with_the_reason(service):
     for content, message in (
         ({"rows": [{"place": "coast"}]}, "blue"),
-        ({"rows": [{"blue": 0.5, "place": "coast", "id": 7}]}, "have ['id']"),
+        ({"rows": [{"blue": 0.5, "place": "coast", "id": 7}]}, "not known: ['id']"),
         ({"rows": [{"blue": "many", "place": "coast"}]}, "column 'blue', row 0 is 'many'"),
         ({"rows": [{"blue": "1e999", "place": "coast"}]}, "infinity"),
         ({"rows": []}, "at least 1 item"),

@@ -108,8 +108,8 @@ def test_all_kinds_of_rows_are_predicted_as_those_of_the_file(folder, tmp_path, 
 
 
 CHANGED_COLUMNS = {
-    "missing": (lambda frame: frame.drop(columns="hue"), r"lack \['hue'\]"),
-    "further": (lambda frame: frame.assign(id=1), r"have \['id'\]"),
+    "missing": (lambda frame: frame.drop(columns="hue"), r"missing: \['hue'\]"),
+    "further": (lambda frame: frame.assign(id=1), r"not known: \['id'\]"),
     "reordered": (lambda frame: frame[["hue", "size", "grade"]], r"found \['hue', 'size'"),
 }
 
@@ -247,4 +247,5 @@ def test_training_rows_that_cannot_be_found_are_a_warning(tmp_path):
     save_model(clf, tmp_path / "photos.model")
     with pytest.warns(UserWarning, match="The training rows are not used"):
         (found,) = load_model(tmp_path / "photos.model").explain(X[:1], training=X)
-    assert found.similar and not found.values
+    assert found.similar
+    assert not found.values

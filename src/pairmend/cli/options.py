@@ -135,7 +135,7 @@ TYPES: dict[str, Any] = {
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """Parse the words of a command line; ``path`` of the result is that of the function."""
     about = "Multi-label classification with local error correction."
-    parser = argparse.ArgumentParser(prog="pairmend", description=about)
+    parser = argparse.ArgumentParser(prog="pairmend", description=about, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"pairmend {pairmend.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     parent = commands.add_parser("datasets", help="list, describe and convert sets")
@@ -144,7 +144,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     for path, options in COMMANDS.items():
         group = of_datasets if path.startswith("datasets") else commands
         name = path.partition(".")[2].removesuffix("_sets")
-        own = group.add_parser(name, help=SUMMARIES[path], description=SUMMARIES[path])
+        summary = SUMMARIES[path]
+        own = group.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         for option in f"{options} --json --quiet".split():
             _add_argument(own, usages[option.rstrip("!?")], option)
         own.set_defaults(path=path)

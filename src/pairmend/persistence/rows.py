@@ -67,10 +67,11 @@ def check_names(source: str, found: Sequence[Any], expected: Sequence[str]) -> N
         return
     missing = [name for name in expected if name not in found]
     further = [name for name in found if name not in expected]
+    named = {"missing": missing, "not known": further}
+    wrong = ", ".join(f"{what}: {names[:10]}" for what, names in named.items() if names)
     raise ValueError(
-        f"{source} must have the columns that the model was fitted on, in the same order; found "
-        f"{list(found)[:10]}, which lack {missing[:10]} and have {further[:10]}; expected "
-        f"{list(expected)[:10]}"
+        f"{source} must have the columns that the model was fitted on, in the same order; "
+        f"{wrong or 'the order differs'}; found {list(found)[:10]}, expected {list(expected)[:10]}"
     )
 
 
