@@ -28,7 +28,7 @@ class Column:
 
     Values are floats, NaN where missing: numbers (durations in seconds), 0 or 1, or days since 1970
     (UTC). Strings are an array of objects, None where missing; a string without visible characters
-    is missing. `is_category` if the dtype says so, and `categories` are those that it lists.
+    is missing. `is_category` if the dtype is categorical; `categories` are those that it lists.
     """
 
     name: Any
