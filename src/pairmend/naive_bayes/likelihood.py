@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairmend._utils.computing import batches, lazy
+from pairmend._utils.computing import batches, lazy, one_blas_thread
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray
 from pairmend.kernels.rrc import fold
 from pairmend.naive_bayes.features import Design, DesignMatrix
@@ -134,6 +134,7 @@ class Scorer:
     design: Design
 
     @classmethod
+    @one_blas_thread()
     def of(cls, terms: Terms, prior: FloatArray, design: Design) -> "Scorer":
         """Combine terms with the log-priors of the classes."""
         constants = terms.base @ design.subspace_masks + prior[:, np.newaxis]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pairmend._utils.computing import one_blas_thread
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix
 from pairmend.naive_bayes.features import DesignMatrix
 
@@ -165,6 +166,7 @@ class LabelSums:
         return replace(sums, exclusive=sets.lacking(pairs)) if len(pairs) else sums
 
     @classmethod
+    @one_blas_thread()
     def part(cls, sets: GroupedRows, *, has_virtual: bool) -> "LabelSums":
         """Sum a part of the rows, without the exclusive sums, which depend on all rows."""
         labels = sets.sums.combined(sets.labels.T.astype(np.intp)).at(slice(None))
