@@ -134,17 +134,20 @@ class SubspaceNBPairLearner(PairLearner):
         out = np.full((len(label_rows.rows), n_labels), 0.5)
         if self._separable.any():
             self._fill_separable_at(out, rows, label_rows)
-        for label in range(n_labels):
+
+        def fill(label: int) -> None:
             entries = label_rows.entries(label)
-            if entries.start == entries.stop:
-                continue
             own = np.flatnonzero(~self._separable[label])
-            own = own[own != label]
-            mine = label_rows.rows[entries]
+            own, mine, block = own[own != label], label_rows.rows[entries], out[entries]
             for part in batches(len(own), self._pairs_at_once):
-                first = np.full(len(own[part]), label)
-                against = self._own_supports(first, own[part], rows, mine)
-                out[entries, own[part]] = against.T
+                scorer = self._scorer_of(np.full(len(own[part]), label), own[part])
+                for tile in rows.tiles(len(own[part]), len(mine)):
+                    scores = rows.scores(scorer, mine[tile])
+                    block[tile][:, own[part]] = folded_mean_logistic(scores).T
+
+        table = self._design.subspace_tables[0]
+        work = 0.1 * len(out) * np.count_nonzero(~self._separable) / n_labels * table.size
+        in_threads(fill, range(n_labels), thread_count(self.n_jobs, nanoseconds=work))
         folded = fold(self._constant)
         for label, constant in enumerate(self._is_constant):
             out[label_rows.entries(label), constant] = folded[label, constant]
@@ -211,26 +214,17 @@ class SubspaceNBPairLearner(PairLearner):
             return self._pair_scorer(first, second)
         return self._scorer.at(self._place[first, second], np.where(first < second, 1.0, -1.0))
 
-    def _own_supports(
-        self, first: IntArray, second: IntArray, rows: ScoredRows, chosen: IntArray | None = None
-    ) -> FloatArray:
-        """Return the supports for first labels of pairs with models of their own, (n_pairs, n).
-
-        Those of chosen rows are folded.
-        """
+    def _own_supports(self, first: IntArray, second: IntArray, rows: ScoredRows) -> FloatArray:
+        """Return the supports for first labels of pairs with models of their own, (n_pairs, n)."""
         scorer = self._scorer_of(first, second)
-        n_rows = rows.n_rows if chosen is None else len(chosen)
-        supports = np.empty((len(first), n_rows))
+        supports = np.empty((len(first), rows.n_rows))
 
         def fill(tile: slice) -> None:
-            if chosen is None:
-                supports[:, tile] = mean_logistic(rows.scores(scorer, tile))
-            else:
-                supports[:, tile] = folded_mean_logistic(rows.scores(scorer, chosen[tile]))
+            supports[:, tile] = mean_logistic(rows.scores(scorer, tile))
 
         work = 0.1 * supports.size * self._design.subspace_tables[0].size
         n_threads = thread_count(self.n_jobs, nanoseconds=work)
-        in_threads(fill, rows.tiles(len(first), n_rows), n_threads)
+        in_threads(fill, rows.tiles(len(first), rows.n_rows), n_threads)
         return supports
 
     def _label_scores(self, rows: ScoredRows) -> list[LabelScores]:
