@@ -270,9 +270,11 @@ class _Labels:
         *,
         is_single: bool = False,
     ):
-        self.blocks, self.namespace = blocks, namespace
-        self.is_single = is_single
-        self.step_blocks = [self._for_steps(block) for block in blocks]
+        self.namespace, self.is_single = namespace, is_single
+        # To transpose a sparse matrix takes as long as a product with a few columns.
+        self.blocks = [(block, block.T) for block in blocks]
+        steps = map(self._for_steps, blocks)
+        self.step_blocks = [(block, block.T) for block in steps] if is_single else self.blocks
         places = _places(blocks)
         self.Y = [namespace.asarray(Y[rows]) for rows in places]
         self.weights = [namespace.asarray(weights[rows])[:, None] for rows in places]
@@ -356,7 +358,7 @@ class _Labels:
         curvature = []
         n_all = self.Y[0].shape[1]
         taken = None if len(labels) == n_all else space.asarray(labels)
-        for block, Y, weights in zip(self.blocks, self.Y, self.weights, strict=True):
+        for (block, transposed), Y, weights in zip(self.blocks, self.Y, self.weights, strict=True):
             scores = block @ V[:-1, :] + V[-1:, :]
             Y = Y if taken is None else xp.take(Y, taken, axis=1)
             is_right = (scores > 0) == Y
@@ -369,14 +371,14 @@ class _Labels:
             # Without a difference of nearly equal numbers: rows may have large weights.
             error = xp.where(is_right, smaller, larger)
             residual = xp.where(Y, -error, error) * weights
-            gradient = gradient + self._transposed_product(block, residual)
+            gradient = gradient + self._with_intercept(transposed, residual)
             curvature.append(smaller * larger * weights)
         return space.numpy(loss), gradient, curvature
 
-    def _transposed_product(self, block: Any, values: Array) -> Array:
-        """Return the product of the transposed block, with ones as last column, with values."""
+    def _with_intercept(self, transposed: Any, values: Array) -> Array:
+        """Return the product of a transposed block, with ones as last row, with values."""
         xp = self.namespace.xp
-        return xp.concat([block.T @ values, xp.sum(values, axis=0, keepdims=True)], axis=0)
+        return xp.concat([transposed @ values, xp.sum(values, axis=0, keepdims=True)], axis=0)
 
     def _newton_step(
         self, gradient: Array, curvature: list[Array], relative_error: FloatArray
@@ -427,15 +429,16 @@ class _Labels:
     def _hessian_product(self, vectors: Array, curvature: list[Array]) -> Array:
         """Return the products of the Hessians of labels with a vector each."""
         product = self._for_steps(self.penalty) * vectors
-        for block, own in zip(self.step_blocks, curvature, strict=True):
+        for (block, transposed), own in zip(self.step_blocks, curvature, strict=True):
             values = (block @ vectors[:-1, :] + vectors[-1:, :]) * own
-            product = product + self._transposed_product(block, values)
+            product = product + self._with_intercept(transposed, values)
         return product
 
     def _diagonal(self, curvature: list[Array]) -> Array:
         """Return the diagonals of the Hessians of labels."""
         diagonal = self.penalty
-        for block, own in zip(self.blocks, curvature, strict=True):
-            squares = block.multiply(block) if sparse.issparse(block) else block * block
-            diagonal = diagonal + self._transposed_product(squares, own)
+        for (_, transposed), own in zip(self.blocks, curvature, strict=True):
+            is_sparse = sparse.issparse(transposed)
+            squares = transposed.power(2) if is_sparse else transposed * transposed
+            diagonal = diagonal + self._with_intercept(squares, own)
         return diagonal

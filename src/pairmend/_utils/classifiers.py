@@ -383,7 +383,9 @@ def _predict_stacked(model: Any, linear: Linear, X: MatrixLike) -> FloatArray:
 def smoothed_share(Y: BoolArray | IntArray, weights: FloatArray) -> FloatArray:
     """Return the Laplace-smoothed share of rows, by their weights, that have each label."""
     weights = relative_weights(weights)
-    share: FloatArray = (weights @ Y + 1) / (weights.sum() + 2)
+    row, label = np.nonzero(Y)  # of which there are few, where there are many labels
+    mass = np.bincount(label, weights=weights[row], minlength=Y.shape[1])
+    share: FloatArray = (mass + 1) / (weights.sum() + 2)
     return share
 
 
