@@ -24,7 +24,7 @@ def write_parts(path, manifest, files, compression=zipfile.ZIP_DEFLATED):
                 archive.writestr(name, data)
     body = json.dumps(manifest).encode() + b"\n" + buffer.getvalue()
     digest = hashlib.sha256(body).hexdigest().encode()
-    path.write_bytes(b"pairmend-model 5\n" + digest + b"\n" + body)
+    path.write_bytes(b"pairmend-model 6\n" + digest + b"\n" + body)
     return path
 
 

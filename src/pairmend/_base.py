@@ -49,7 +49,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Fitted attributes with arrays of numpy after a fit on any device."""
 
     _row_numbers: ClassVar[tuple[str, ...]] = ()
-    """Fitted attributes with numbers of training rows, which model files do not hold."""
+    """Fitted attributes with numbers of training rows that model files do not hold."""
 
     _update_state: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes that partial_fit needs, which model files hold on request only."""

@@ -21,7 +21,7 @@ def pages(tmp_path_factory):
     X.index = [f"p{k}" for k in range(len(X))]
     Y = pd.DataFrame({"sea": X.a**2 + X.b**2 < 0.5, LONG: X.a > 0.2, "sun": X.c > 0}).astype(int)
     clf = MendedClassifier(ScaledLogisticRegression(), random_state=0).fit(X[:80], Y[:80])
-    explained = clf.explain(X[70:90], training=X[:80])
+    explained = clf.explain(X[70:90])
     folder = tmp_path_factory.mktemp("pages")
     (folder / "page.html").write_text(explained.to_html(title="Photos"), encoding="utf-8")
     cells = f"{explained._repr_html_()}<p>Out[2]</p>{explained[4]._repr_html_()}"

@@ -163,7 +163,7 @@ def test_contributions_of_a_linear_base_are_coefficients_times_values():
         assert label.reference == fitted.classifier_.intercept_[label.label]
 
 
-def test_a_users_own_classifier_of_frames_needs_training_rows():
+def test_a_users_own_classifier_of_frames_needs_background_rows():
     X, Y = tickets()
     columns = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), ["plan"]), (TfidfVectorizer(), "message"),
@@ -173,8 +173,8 @@ def test_a_users_own_classifier_of_frames_needs_training_rows():
     clf = MendedClassifier(base, random_state=0).fit(X, Y)
     (without,) = clf.explain(X[:1], labels=[0])
     assert without.labels[0].contributions == ()
-    assert "not known without the rows given to fit" in str(without)
-    found = clf.explain(X[:3], labels=[0, 1], training=X, n_contributions=30)
+    assert "not known without rows to compare with" in str(without)
+    found = clf.explain(X[:3], labels=[0, 1], background=X, n_contributions=30)
     assert_sums(found, clf, X[:3])
     assert "seats" in {one.name for one in found[0].labels[1].contributions}
     linear = MendedClassifier(make_pipeline(columns, LogisticRegression()), random_state=0)
@@ -217,11 +217,10 @@ def test_names_of_features_pass_through_the_steps_of_a_pipeline(rows):
     X, Y = rows
     clf = make_pipeline(StandardScaler(), MendedClassifier(random_state=0)).fit(X, Y)
     given = {"feature_names": list("abcdefg"), "label_names": ["x", "y", "z"]}
-    (explanation,) = explain(clf, X[:1], training=X, labels=["z"], **given)
+    (explanation,) = explain(clf, X[:1], labels=["z"], **given)
     assert {one.name for one in explanation.labels[0].contributions} == set("abcdefg")
-    assert explanation.values == dict(zip("abcdefg", X[0].tolist(), strict=True))
-    for each in explanation.similar:
-        assert [*each.values.values()] == X[each.row].tolist()
+    (itself,) = explain(clf, X[:1], background=X[:1], labels=["z"], **given)
+    assert itself.labels[0].contributions == ()  # compared with itself
     with pytest.raises(ValueError, match="PairwiseClassifier, which has no explanations"):
         explain(PairwiseClassifier().fit(X, Y), X)
 

@@ -66,37 +66,19 @@ def test_labels_that_are_predicted_or_close_are_explained_by_default(frame, clas
 
 
 @each_classifier
-def test_similar_rows_are_training_rows_with_their_values(frame, classifier):
+def test_similar_rows_are_training_rows(frame, classifier):
     X, Y = frame
     clf = classifier.fit(X, Y)
-    for place, each in enumerate(clf.explain(X[80:84], training=X, labels=["sun"])):
+    for place, each in enumerate(clf.explain(X[80:84], labels=["sun"])):
         assert (each.row, each.index) == (place, X.index[80 + place])
-        assert each.values == X.iloc[80 + place].to_dict()
         shares = [row.share for row in each.similar]
         assert shares == sorted(shares, reverse=True)
         assert 0 < sum(shares) <= 1
         for row in each.similar:
-            assert row.index == X.index[row.row]
-            assert row.values == X.iloc[row.row].to_dict()
             assert set(row.labels) == set(Y.columns[Y.iloc[row.row] == 1])
         json.dumps(asdict(each), allow_nan=False)
     (few,), (many,) = (clf.explain(X[:1], n_neighbors=n) for n in (2, 6))
     assert few.similar == many.similar[:2]
-    (plain,) = clf.explain(X[:1])
-    assert (plain.values, {row.index for row in plain.similar}) == ({}, {None})
-
-
-@each_classifier
-def test_other_rows_than_those_of_fit_are_refused(frame, classifier):
-    X, Y = frame
-    clf = classifier.fit(X.to_numpy(), Y)
-    X = X.to_numpy()
-    with pytest.raises(ValueError, match="differs from that of fit.* in the same order"):
-        clf.explain(X[:2], training=X[::-1])
-    with pytest.raises(ValueError, match="differs from that of fit"):
-        clf.explain(X[:2], training=X[:5])
-    with pytest.raises(ValueError, match="features"):
-        clf.explain(X[:2], training=X[:, :2])
 
 
 @pytest.mark.parametrize(("name", "value"), [("n_neighbors", -1), ("n_contributions", 2.5)])

@@ -224,28 +224,12 @@ def test_other_cells_are_errors_with_column_row_and_value(typed):
 def test_frames_and_dicts_have_the_same_explanation(folder):
     X = photos()[FEATURES].set_index(pd.Index([f"p{k}" for k in range(60)]))
     saved, dicts = load_model(folder / "flagship.model"), X.to_dict("records")
-    by_frame, by_dicts = saved.explain(X[:3], training=X), saved.explain(dicts[:3], training=dicts)
+    by_frame, by_dicts = saved.explain(X[:3]), saved.explain(dicts[:3], background=dicts)
     for k, (one, other) in enumerate(zip(by_frame, by_dicts, strict=True)):
         assert one.index == f"p{k}"
         assert {label.name for label in one.labels} <= {*LABELS}
         assert any(label.contributions for label in one.labels)
-        assert (one.labels, one.values) == (other.labels, other.values)
-        assert one.values == X.iloc[k].to_dict()
-    # Rows of fit in another order have other numbers; the file holds none.
+        assert (one.labels, one.similar) == (other.labels, other.similar)
+        assert all(one.similar)
+    # The file has the numbers of the rows that it holds, and no others.
     assert not hasattr(saved.estimator, "validation_indices_")
-    for one, other in zip(by_frame, saved.explain(X[:3], training=X[::-1]), strict=True):
-        numbers = [59 - row.row for row in other.similar]
-        assert numbers == [row.row for row in one.similar]
-    assert [each.labels for each in saved.explain(X[:3])] == [each.labels for each in by_frame]
-    with pytest.raises(ValueError, match="of training differs from that of fit"):
-        saved.explain(X[:3], training=X[50:])
-
-
-def test_training_rows_that_cannot_be_found_are_a_warning(tmp_path):
-    X, Y = photos()[["size"]], photos()[LABELS]
-    clf = MendedClassifier(None, scaling="log_odds", random_state=0).fit(X, Y)
-    save_model(clf, tmp_path / "photos.model")
-    with pytest.warns(UserWarning, match="The training rows are not used"):
-        (found,) = load_model(tmp_path / "photos.model").explain(X[:1], training=X)
-    assert found.similar
-    assert not found.values

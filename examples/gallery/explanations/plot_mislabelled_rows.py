@@ -95,7 +95,7 @@ for name, rows in wrong.items():
 changes = [model.predict_proba(X_test)[:, 0] for model in models.values()]
 repaired = wrong["with flipped labels"] & ~wrong["after the check"]
 row = np.where(repaired, np.abs(changes[0] - changes[1]), 0).argmax()
-explanation = clf.explain(X_test.iloc[[row]], labels=["sea"], training=X_train)[0]
+explanation = clf.explain(X_test.iloc[[row]], labels=["sea"])[0]
 before, after = (proba[row] for proba in changes)
 print(f"true: {sea[row]}; probability before the check {before:.2f}, after {after:.2f}")
 similar = explanation.to_frame("similar")[["row", "share"]]

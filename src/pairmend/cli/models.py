@@ -170,19 +170,10 @@ def explain(options: argparse.Namespace) -> list[dict[str, Any]]:
         raise ValueError(f"there is no row {max(rows)}: the rows are 0 to {len(data.Y) - 1}")
     if page is not None and len(rows) > MOST_ROWS:
         raise ValueError(f"a page has at most {MOST_ROWS:,} rows; choose some: --row N ...")
-    training, known = None, dict[str, Any]()
-    if options.training is not None:
-        given = argparse.Namespace(**{**vars(options), "data": options.training})
-        training, known = inputs.read_rows(given, model, keep)
-    explained = model.explain(
-        replace(data, X=data.X[rows], Y=data.Y[rows]), labels=options.label, training=training
-    )
+    explained = model.explain(replace(data, X=data.X[rows], Y=data.Y[rows]), labels=options.label)
     for place, row in enumerate(rows):
-        similar = explained[place].similar
-        if options.name in known:
-            similar = tuple(replace(each, index=known[options.name][each.row]) for each in similar)
         index = names[options.name][row] if names else None
-        explained[place] = replace(explained[place], row=row, index=index, similar=similar)
+        explained[place] = replace(explained[place], row=row, index=index)
     if page is not None:
         with written(page) as file:
             file.write(explained.to_html(title=f"{options.model.name}: {data.name}"))

@@ -69,7 +69,6 @@ OPTIONS = {
     "--thousands SIGN": "sign between the thousands of numbers: . , ' or a space",
     "--threshold NAME": "threshold of scores: a number, or a class of pairmend.thresholds",
     "--time-limit SECONDS": "a task that takes longer has failed (default: none)",
-    "--training FILE": "the file given to 'fit', to show the features of neighbours",
     "--trust TYPE ...": "further types in the model file to trust",
 }
 """Help by an option, or a positional argument in capitals, as the usage shows it.
@@ -91,7 +90,7 @@ COMMANDS = {
     "models.fit": f"{DATA} --model! {LABELS} {FITTING} --trust",
     "models.predict": f"MODEL {DATA} --out! --proba --keep {MODEL}",
     "models.evaluate": f"MODEL? {DATA} {LABELS} {FITTING} --folds {MODEL}",
-    "models.explain": f"MODEL {DATA} --row --label --html --training --name {MODEL}",
+    "models.explain": f"MODEL {DATA} --row --label --html --name {MODEL}",
     "studies.study": f"STUDY? {STUDY} --out --rerun --accept-changes --dry-run --check",
     "studies.report": "FOLDER --metrics --algorithms --alpha --control --out --accept-changes",
     "studies.compare": "FILE --greater-is-better --alpha --control --out",

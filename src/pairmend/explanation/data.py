@@ -1,7 +1,7 @@
 """Dataclasses of an explanation: rows, labels, and the terms of their probabilities."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import Any
 from uuid import uuid4
@@ -139,16 +139,13 @@ class SimilarRow:
     """A training row of large weight in the correction.
 
     `share` is its share of all weights, `labels` are its true labels, and `base` holds the base
-    classifier's out-of-fold probabilities of the explained labels. `index` and `values` need the
-    training rows.
+    classifier's out-of-fold probabilities of the explained labels.
     """
 
     row: int
     share: float
     labels: tuple[str, ...]
     base: tuple[float, ...] = ()
-    index: int | str | None = None
-    values: dict[str, Value] = field(default_factory=dict)
 
 
 class _Page:
@@ -216,11 +213,9 @@ class Explanation(_Page):
         classifier, with attributes `labels`, `before` and `after`.
     similar : tuple of SimilarRow
         Training rows of the largest weights in the correction, with attributes `row`, `share`,
-        `labels`, `base`, `index` and `values`.
+        `labels` and `base`. ``X.iloc[row]`` of the rows given to fit shows their values.
     index : int, str or None
         Index of the row in the pandas frame passed to ``explain``; None for other inputs.
-    values : dict
-        Values of its features, if training rows were given.
 
     Examples
     --------
@@ -242,7 +237,6 @@ class Explanation(_Page):
     sets: tuple[LabelSet, ...] = ()
     similar: tuple[SimilarRow, ...] = ()
     index: int | str | None = None
-    values: dict[str, Value] = field(default_factory=dict)
 
     def to_frame(self, of: str = "terms") -> Any:
         """Return a part of the explanation as a pandas DataFrame.

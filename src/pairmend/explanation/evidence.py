@@ -49,7 +49,7 @@ MAX_PHRASES = 40
 MIN_WORDS = 4
 """Number of words from which a cell is a text, where the kinds of columns are not known."""
 MEAN = "the mean of training rows"
-NO_BACKGROUND = "not known without the rows given to fit, which the parameter training takes"
+NO_BACKGROUND = "not known without rows to compare with, which the parameter background takes"
 MARGIN = 1e-3
 """Probabilities are clipped to this distance from 0 and 1 before their log-odds are taken."""
 

@@ -1,21 +1,17 @@
 """explain: through pipelines and thresholds to the classifier; the requested labels and rows."""
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from pairmend._utils.arrays import refuse_arrays, take_rows
-from pairmend._utils.sklearn_private import count_rows
-from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
+from pairmend._utils.arrays import refuse_arrays
+from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
 from pairmend.explanation import data
 from pairmend.explanation.data import Explanation, Explanations, LabelExplanation
 from pairmend.explanation.evidence import Evidence
-from pairmend.explanation.tables import index_of, names_after, names_of, values_of
-from pairmend.kernels.local_sums import nearest_landmark
+from pairmend.explanation.tables import index_of, names_after, names_of
 
 CLOSE = 0.1
 """Distance from the threshold up to which labels that are not predicted are explained, too."""
@@ -31,16 +27,13 @@ class Request:
     """
 
     labels: Sequence[int | str] | None
-    training: MatrixLike
+    background: MatrixLike
     n_contributions: int
     n_neighbors: int
     names: Sequence[str]
     label_names: Sequence[str]
     threshold: Any
 
-
-Explained = tuple[list[Explanation], dict[int, int] | None]
-"""Explanations, and numbers of training rows by their positions among the validation rows."""
 
 Term = tuple[str, str, FloatArray, FloatArray, FloatArray, Sequence[FloatArray]]
 """Part, name, before, after, amount, and `given` of a change, each of rows and labels; NaN as the
@@ -65,6 +58,8 @@ class Scores:
         The changes.
     weights : ndarray of shape (n_rows, n_validation)
         Weights of the validation rows.
+    rows : ndarray of shape (n_validation,)
+        Their numbers among the training rows.
     Y : ndarray of bool, shape (n_validation, n_labels)
         Their labels.
     base_there : ndarray of shape (n_validation, n_labels) or None, default=None
@@ -81,6 +76,7 @@ class Scores:
     cuts: Sequence[float | None]
     terms: Sequence[Term]
     weights: FloatArray
+    rows: IntArray
     Y: BoolArray
     base_there: FloatArray | None = None
     parts: Sequence[tuple[str, float, FloatArray]] = ()
@@ -94,7 +90,7 @@ class Scores:
         heaviest = np.argsort(-weights, kind="stable")[: request.n_neighbors]
         similar = tuple(
             data.SimilarRow(
-                place,
+                int(self.rows[place]),
                 float(weights[place] / weights.sum()),
                 self._named(self.Y[place]),
                 () if self.base_there is None else tuple(self.base_there[place, chosen].tolist()),
@@ -173,7 +169,7 @@ def explain(
     X: MatrixLike,
     *,
     labels: Sequence[int | str] | None = None,
-    training: MatrixLike | None = None,
+    background: MatrixLike | None = None,
     n_contributions: int = N_CONTRIBUTIONS,
     n_neighbors: int = N_NEIGHBORS,
     feature_names: Sequence[str] = (),
@@ -193,9 +189,10 @@ def explain(
     labels : sequence of int or str, default=None
         The labels to explain, by name or number. None means those that are predicted, or whose
         probability is within 0.1 of the threshold.
-    training : array-like of shape (n_training, n_features), default=None
-        The rows given to fit, in the same order: similar rows are then shown with their index and
-        their values, which a classifier does not keep.
+    background : array-like of shape (n_background, n_features), default=None
+        Rows to compare with, such as those given to fit, in place of those that the classifier
+        keeps. Needed for the contributions of a base classifier of your own that takes frames and
+        is not linear.
     n_contributions : int, default=10
         Number of contributions of words, columns and categories to list; the others are summed.
         With 0 they are not computed.
@@ -225,13 +222,13 @@ def explain(
     for name, number in (("n_contributions", n_contributions), ("n_neighbors", n_neighbors)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
             raise ValueError(f"{name} must be a whole number of at least 0, got {number!r}.")
-    rows, known, names, threshold = X, training, list(feature_names), None
+    rows, names, threshold = X, list(feature_names), None
     while not hasattr(estimator, "_explain"):
         if hasattr(estimator, "steps"):
             if len(first := estimator[:-1]):
                 names = names_after(first, names_of(rows, names)) or []
                 rows = first.transform(rows)
-                known = None if known is None else first.transform(known)
+                background = None if background is None else first.transform(background)
             estimator = estimator[-1]
         elif hasattr(estimator, "threshold_") and hasattr(estimator, "estimator_"):
             threshold, estimator = estimator.threshold_, estimator.estimator_
@@ -244,90 +241,16 @@ def explain(
             )
     refuse_arrays(rows, "explain", "Move the classifier and the rows to numpy, see docs/gpu.md.")
     names = names or [str(name) for name in getattr(estimator, "feature_names_in_", ())]
-    given = labels, known, n_contributions, n_neighbors, names, label_names, threshold
-    found, numbers = estimator._explain(rows, Request(*given))
-    training = None if numbers is None else training
-    return Explanations(
-        _described(each, numbers or {}, X, training, feature_names) for each in found
-    )
-
-
-def _described(
-    explanation: Explanation,
-    numbers: dict[int, int],
-    X: MatrixLike,
-    training: MatrixLike,
-    names: Sequence[str],
-) -> Explanation:
-    """Return an explanation with the numbers of rows, and values if training rows are given."""
-    similar = tuple(
-        replace(each, row=numbers.get(each.row, each.row)) for each in explanation.similar
-    )
-    own: dict[str, data.Value] = {}
-    if training is not None:
-        (own,) = values_of(take_rows(X, slice(explanation.row, explanation.row + 1)), names)
-        rows = take_rows(training, np.array([each.row for each in similar], dtype=np.intp))
-        similar = tuple(
-            replace(each, index=index_of(training, each.row), values=values)
-            for each, values in zip(similar, values_of(rows, names), strict=True)
-        )
-    return replace(explanation, index=index_of(X, explanation.row), similar=similar, values=own)
-
-
-def numbers_of(
-    explanations: Sequence[Explanation],
-    training: MatrixLike,
-    known: IntArray | None,
-    points_of: Callable[[MatrixLike], Matrix] | None,
-    points: Matrix,
-) -> dict[int, int] | None:
-    """Return the numbers of similar training rows by their positions among the validation rows.
-
-    None, with a warning, if training rows are given in which they cannot be found.
-
-    `known` are the numbers of validation rows; a classifier from a model file has none. `points`
-    are the validation rows in the space in which similarity is measured, and `points_of` returns
-    others in it; it is None if rows have no features. Training rows that are not those of fit are
-    an error.
-    """
-    listed = np.unique([each.row for found in explanations for each in found.similar]).astype(int)
-    numbers = listed if known is None else known[listed]
-    if training is not None and len(listed):
-        if known is None:
-            if points_of is None:
-                warnings.warn(
-                    "The training rows are not used: a model file does not number its rows, and "
-                    "this classifier compares no features by which they could be found. Values of "
-                    "similar rows are shown by explain of the classifier in memory.",
-                    UserWarning,
-                    stacklevel=4,
-                )
-                return None
-            numbers = nearest_landmark(points[listed], points_of(training))
-        are_same = count_rows(training) > numbers.max()
-        if are_same and points_of is not None:
-            are_same = _equal(points_of(take_rows(training, numbers)), points[listed])
-        if not are_same:
-            raise ValueError(
-                "a row of training differs from that of fit; expected the rows given to fit, in "
-                "the same order."
-            )
-    return dict(zip(listed.tolist(), numbers.tolist(), strict=True))
-
-
-def _equal(points: Matrix, others: Matrix) -> bool:
-    """Return whether rows are the same up to rounding."""
-    first, second = (
-        each.toarray() if sparse.issparse(each) else np.asarray(each) for each in (points, others)
-    )
-    return np.allclose(first, second, rtol=1e-6, atol=1e-9)
+    given = labels, background, n_contributions, n_neighbors, names, label_names, threshold
+    found = estimator._explain(rows, Request(*given))
+    return Explanations(replace(each, index=index_of(X, each.row)) for each in found)
 
 
 class ExplainMixin:
     """The method ``explain`` of classifiers that have ``_explain``."""
 
     def explain(
-        self, X: MatrixLike, *, labels: Any = None, training: Any = None, **options: int
+        self, X: MatrixLike, *, labels: Any = None, background: Any = None, **options: int
     ) -> Explanations:
         """Explain predictions: what the base classifier used, and what the correction changed.
 
@@ -338,9 +261,10 @@ class ExplainMixin:
         labels : sequence of int or str, default=None
             The labels to explain, by name or number. None means those that are predicted, or whose
             probability is within 0.1 of the threshold.
-        training : array-like of shape (n_training, n_features), default=None
-            The rows given to fit, in the same order: similar rows are then shown with their index
-            and their values, which a classifier does not keep.
+        background : array-like of shape (n_background, n_features), default=None
+            Rows to compare with, such as those given to fit, in place of those that the classifier
+            keeps. Needed for the contributions of a base classifier of your own that takes frames
+            and is not linear.
         **options : int
             `n_contributions`, default 10: how many contributions of words, columns and categories
             to list; with 0 they are not computed. `n_neighbors`, default 5: how many similar
@@ -353,4 +277,4 @@ class ExplainMixin:
             it as text, notebooks as tables; ``to_html`` returns a page, ``to_frame`` data frames,
             and :func:`pairmend.plots.plot_explanation` draws it.
         """
-        return explain(self, X, labels=labels, training=training, **options)  # type: ignore[arg-type]
+        return explain(self, X, labels=labels, background=background, **options)  # type: ignore[arg-type]

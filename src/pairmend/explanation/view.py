@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pairmend._utils.text import counted, one_line
 
 if TYPE_CHECKING:
-    from pairmend.explanation.data import Change, Explanation, LabelExplanation, SimilarRow, Value
+    from pairmend.explanation.data import Change, Explanation, LabelExplanation, Value
 
 LONGEST = 60
 SMALL = 0.01
@@ -114,7 +114,7 @@ def _similar(explanation: "Explanation", label: "LabelExplanation") -> Section:
     for each in explanation.similar:
         truth = "true" if label.name in each.labels else "not"
         base = [f"{each.base[place]:.2f}"] if each.base else []
-        rows.append((row_name(each), f"{each.share:.0%}", truth, *base))
+        rows.append((str(each.row), f"{each.share:.0%}", truth, *base))
     head = ("Similar training row", "Weight", short(label.name, 28), "Base")
     return Section("", (), head[: len(rows[0])], tuple(rows))
 
@@ -132,21 +132,16 @@ def largest_change(explanation: "Explanation") -> float:
     return max((abs(label.proba - label.base) for label in explanation.labels), default=0.0)
 
 
-def row_name(row: "Explanation | SimilarRow") -> str:
+def row_name(row: "Explanation") -> str:
     """Return number and index of a row."""
     return str(row.row) + ("" if row.index in (None, row.row) else f" ({short(str(row.index))})")
 
 
 def feature(name: str, value: "Value") -> str:
     """Return name and value of a feature."""
-    return short(name) if value is None else f"{short(name)} = {value_text(value)}"
-
-
-def value_text(value: "Value") -> str:
-    """Return a value as text."""
     if value is None:
-        return "–"
-    return short(value) if isinstance(value, str) else f"{value:.5g}"
+        return short(name)
+    return f"{short(name)} = {short(value) if isinstance(value, str) else f'{value:.5g}'}"
 
 
 def short(name: str, longest: int = LONGEST) -> str:

@@ -199,7 +199,7 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
     """Parameters that take effect at prediction: changing them needs no new fit."""
     _label_parameters = ("criterion", "decision", "threshold")
     _array_attribute = "validation_indices_"
-    _row_numbers = ("validation_indices_", "landmark_indices_")
+    _row_numbers = ("validation_indices_",)
     _numpy_attributes = ("classes_", "search_", "base_search_")
 
     def __init__(
@@ -281,7 +281,8 @@ class MendedClassifier(MendedExplain, MultiLabelClassifier):
         )  # fmt: skip
         fitted = self._fit_rows(training, chosen, target, encoder, rng)
         if namespace is not None:
-            fitted |= {name: namespace.asarray(fitted[name]) for name in self._row_numbers}
+            numbers = "validation_indices_", "landmark_indices_"
+            fitted |= {name: namespace.asarray(fitted[name]) for name in numbers}
         report(self, f"fitted in {perf_counter() - start:.1f} s")
         return self._set_fitted(given, target, **fitted)
 

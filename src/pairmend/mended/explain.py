@@ -29,7 +29,7 @@ KINDS = {"log_odds": "similar probabilities", "global": "all rows"}
 class MendedExplain(explaining.ExplainMixin):
     """The method ``explain`` of MendedClassifier."""
 
-    def _explain(self, X: MatrixLike, request: explaining.Request) -> explaining.Explained:
+    def _explain(self, X: MatrixLike, request: explaining.Request) -> list[Explanation]:
         check_is_fitted(self)
         return _Explainer(self, request).explain(X)
 
@@ -45,28 +45,17 @@ class _Explainer:
             self.decision = Decision("labels", request.threshold, np.nan)
         self.labels = [str(name) for name in request.label_names or classifier.classes_.tolist()]
 
-    def explain(self, X: MatrixLike) -> explaining.Explained:
-        """Return the explanations of rows, and the numbers of validation rows."""
-        classifier, training = self.classifier, self.request.training
-        classifier._check_namespace(X, "explain")
-        X, by_label = check_features(classifier, X), self.corrector.by_label
-        if training is not None:
-            training = check_features(classifier, training)
+    def explain(self, X: MatrixLike) -> list[Explanation]:
+        """Return the explanations of rows."""
+        self.classifier._check_namespace(X, "explain")
+        X, by_label = check_features(self.classifier, X), self.corrector.by_label
         size = 4 * len(by_label.landmarks) + 4 * len(self.corrector.label_sets.counts)
         explained: list[Explanation] = []
         for chunk in row_chunks(count_rows(X), size + 12 * len(self.labels)):
-            explained += self._chunk(X, chunk, training)
-        known = getattr(classifier, "landmark_indices_", None)
-        by_features = [each for name, each in by_label.scalings.items() if name != "log_odds"]
+            explained += self._chunk(X, chunk)
+        return explained
 
-        def points_of(rows: MatrixLike) -> Any:
-            _, distance_rows = classifier._row_encoder.encode(rows)
-            return by_features[0].points(distance_rows, np.empty(0))
-
-        points = (points_of, by_features[0].landmarks) if by_features else (None, None)
-        return explained, explaining.numbers_of(explained, training, known, *points)
-
-    def _chunk(self, X: MatrixLike, chunk: slice, training: MatrixLike) -> Iterator[Explanation]:
+    def _chunk(self, X: MatrixLike, chunk: slice) -> Iterator[Explanation]:
         """Yield the explanations of some of the rows."""
         rows, classifier, by_label = take_rows(X, chunk), self.classifier, self.corrector.by_label
         base_rows, distance_rows = classifier._row_encoder.encode(rows)
@@ -85,13 +74,14 @@ class _Explainer:
             explaining.finite(fitted_cuts(self.decision.threshold), len(self.labels)),
             self._terms(base, terms, corrected, given),
             weights,
+            classifier.landmark_indices_,
             by_label.landmarks.Y,
             by_label.landmarks.proba,
             [(name, classifier.base_weights_[name], part) for name, part in parts.items()],
         )
         evidence: list[Any] = [None] * len(base)
         if self.request.n_contributions:
-            evidence = self._evidence(rows, base_rows, training, count_rows(X))
+            evidence = self._evidence(rows, base_rows, count_rows(X))
         for k, sets in enumerate(self._sets(base, corrected)):
             explanation = scores.explanation(k, chunk.start, self.request, evidence[k])
             yield replace(explanation, sets=sets)
@@ -173,9 +163,7 @@ class _Explainer:
             explained.append(tuple(map(LabelSet, map(tuple, named), *proba)))
         return explained
 
-    def _evidence(
-        self, X: MatrixLike, base_rows: MatrixLike, training: MatrixLike, n_explained: int
-    ) -> list[Evidence]:
+    def _evidence(self, X: MatrixLike, base_rows: MatrixLike, n_explained: int) -> list[Evidence]:
         """Return what the base classifier used of each row."""
         classifier, model = self.classifier, self.classifier.estimator_
 
@@ -187,12 +175,13 @@ class _Explainer:
         names = names_of(X, self.request.names)
         each = [take_rows(X, slice(k, k + 1)) for k in range(count_rows(X))]
         if (found := linear_evidence(model, base_rows, names)) is None:
-            background = getattr(classifier, "_background_rows", None)
-            if background is not None:
-                scaled, scaler = background
+            background = None
+            if self.request.background is not None:
+                given_rows = check_features(classifier, self.request.background)
+                background = background_rows(encode(given_rows))
+            elif (stored := getattr(classifier, "_background_rows", None)) is not None:
+                scaled, scaler = stored
                 background = scaler.inverse_transform(scaled)
-            elif training is not None:
-                background = background_rows(encode(training))
             given = encode, classifier._base_proba, background, names
             found = [Row(row, *given).evidence(n_explained) for row in each]
         values = (values_of(row, names)[0] for row in each)

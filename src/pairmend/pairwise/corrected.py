@@ -478,19 +478,14 @@ class CorrectedPairwiseClassifier(explaining.ExplainMixin, LocallyCorrected, Pai
         alone = self._decisions.label_rows.weights(self._decisions.Y, row_weights)
         return pairs.balance_weights(alone[first, second], alone[second, first])
 
-    def _explain(self, X: MatrixLike, request: explaining.Request) -> explaining.Explained:
+    def _explain(self, X: MatrixLike, request: explaining.Request) -> list[Explanation]:
         self._check_namespace(X, "explain")
-        X, training = self._check_predict(X), request.training
-        if training is not None:
-            training = self._check_predict(training)
+        X = self._check_predict(X)
         size = 8 * len(self.classes_) ** 2 + 4 * len(self._row_weights)
         explained: list[Explanation] = []
         for chunk in row_chunks(count_rows(X), size):
             explained += _explain_chunk(self, take_rows(X, chunk), request, chunk.start)
-        known = getattr(self, "validation_indices_", None)
-        points_of = getattr(self.neighbourhood_, "to_points", None)
-        points = self.neighbourhood_.points_ if points_of else None
-        return explained, explaining.numbers_of(explained, training, known, points_of, points)
+        return explained
 
 
 def _explain_chunk(
@@ -514,10 +509,10 @@ def _explain_chunk(
     limits = explaining.finite(cuts if classifier.multilabel_ else None, len(names))
     terms = list(_terms(classifier, X, names, votes, [classifier._scaling(m) for m in means]))
     predicted = [_predicted(classifier, each, request) for each in (before, after)]
-    there = classifier._weights(X), classifier._decisions.Y[:, : len(names)]
     scores = explaining.Scores(
-        names, before, after, predicted[0], predicted[1], limits, terms, *there
-    )
+        names, before, after, predicted[0], predicted[1], limits, terms, classifier._weights(X),
+        classifier.validation_indices_, classifier._decisions.Y[:, : len(names)],
+    )  # fmt: skip
     return [scores.explanation(row, start, request) for row in range(len(after))]
 
 

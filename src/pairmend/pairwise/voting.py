@@ -420,7 +420,7 @@ class LocallyCorrected(LearnerClassifier):
         **LearnerClassifier._default_parts,
         "neighbourhood": GaussianNeighbourhood,
     }
-    _row_numbers: ClassVar[tuple[str, ...]] = ("train_indices_", "validation_indices_")
+    _row_numbers: ClassVar[tuple[str, ...]] = ("train_indices_",)
 
     @abstractmethod
     def _train(self, data: TrainingInput, rows: Any, parts: list[IntArray]) -> Iterator[Any]:

@@ -36,7 +36,7 @@ from pairmend.persistence.saved import SavedModel
 from pairmend.persistence.trust import ModelFileError, UntrustedTypesError
 
 MAGIC = b"pairmend-model"
-FORMAT = 5
+FORMAT = 6
 VERSIONS = {"pairmend": pairmend.__version__, "scikit-learn": sklearn.__version__}
 
 
@@ -186,7 +186,7 @@ def _kinds_of(model: Any, X: Any, feature_names: Sequence[str]) -> Sequence[str]
 def pack(content: bytes, *, updates: bool = False) -> bytes:
     """Return an archive of skops in the form of model files.
 
-    It holds no numbers of training rows, and what ``partial_fit`` needs with `updates` only.
+    It holds numbers of the rows that it holds, and what ``partial_fit`` needs with `updates` only.
     """
     packed, files = BytesIO(), set[str]()
     with ZipFile(BytesIO(content)) as old, ZipFile(packed, "w", ZIP_DEFLATED) as new:

@@ -154,7 +154,7 @@ class SavedModel:
         rows: Any,
         *,
         labels: Sequence[int | str] | None = None,
-        training: Any = None,
+        background: Any = None,
         n_contributions: int = N_CONTRIBUTIONS,
         n_neighbors: int = N_NEIGHBORS,
     ) -> Explanations:
@@ -166,10 +166,8 @@ class SavedModel:
             As for :meth:`predict`.
         labels : sequence of int or str, default=None
             The labels to explain; None means those that are predicted or close to the threshold.
-        training : DataFrame, MultiLabelData, list of dicts or array-like, default=None
-            The rows given to fit. With them similar rows have their numbers, their index and their
-            values, which are looked up: a model file does not have them. Without them, similar
-            rows have the numbers of the rows in the file.
+        background : DataFrame, MultiLabelData, list of dicts or array-like, default=None
+            As for :func:`pairmend.explanation.explain`.
         n_contributions, n_neighbors : int
             As for :func:`pairmend.explanation.explain`.
 
@@ -193,7 +191,7 @@ class SavedModel:
             self.estimator,
             self.prepare(rows),
             labels=labels,
-            training=None if training is None else self.prepare(training),
+            background=None if background is None else self.prepare(background),
             n_contributions=n_contributions,
             n_neighbors=n_neighbors,
             feature_names=self.feature_names,
