@@ -42,7 +42,8 @@ def test_fit_saves_features_categories_and_labels(run, photos):
 def test_fit_reports_how_columns_are_read(run, photos):
     columns = photos.table(0)
     columns |= {
-        "when": [f"{n % 28 + 1}.{n % 12 + 1:02}.2024" for n in range(N_ROWS)],
+        "when": [f"2024-{n % 12 + 1:02}-{n % 28 + 1:02}" for n in range(N_ROWS)],
+        "due": [f"{n % 2 + 1}.12.2024" for n in range(N_ROWS)],
         "title": [f"{'waves' if n % 2 else 'streets'} and water number {n}" for n in range(N_ROWS)],
         "nothing": [""] * N_ROWS,
     }
@@ -50,13 +51,14 @@ def test_fit_reports_how_columns_are_read(run, photos):
     ran = run("fit", "photos.csv", "--labels", *LABELS, "--model", "m.model", "--json", "fit.json",
               "--method", "BinaryRelevance")  # fmt: skip
     found = json.loads(Path("fit.json").read_text())
-    kinds = {"size": "number", "hue": "category", "when": "date", "title": "text",
-             "nothing": "empty"}  # fmt: skip
+    kinds = {"size": "number", "hue": "category", "when": "date", "due": "category",
+             "title": "text", "nothing": "empty"}  # fmt: skip
     assert {
         each["name"]: each["kind"] for each in found["columns"] if each["name"] != "id"
     } == kinds
     assert found["columns"][2]["n_missing"] == sum(not hue for hue in columns["hue"])
     assert "nothing" in ran.out
+    assert "due: its dates, such as '1.12.2024', are strings" in ran.out
     # Columns that were left out are not needed to predict, and not in the way.
     assert "nothing" not in load_model("m.model").feature_names
     for name in ("photos.csv", "fewer.csv"):

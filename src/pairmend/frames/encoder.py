@@ -40,8 +40,8 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
     The kind of a column is determined by its values, not by its library:
 
     - numbers, booleans, and strings all of which are numbers in plain notation: as they are;
-    - dates, and strings all of which are dates in one format: days since 1970, and sine and
-      cosine of the time of the year, of the week and, if there are times, of the day;
+    - dates, and strings all of which are dates in ISO 8601, such as 2024-12-31: days since 1970,
+      and sine and cosine of the time of the year, of the week and, if there are times, of the day;
     - durations: seconds, as numbers;
     - strings of several words that rarely repeat: TF-IDF of the words and pairs of words that occur
       in at least two rows, projected to at most 100 components by a truncated SVD. Logistic
@@ -51,8 +51,8 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
 
     Columns without any value, and columns of strings that differ in nearly every row, are left
     out with a :class:`ColumnWarning`; another one names values among numbers or dates that are
-    neither. Numbers in other notations, with decimal commas, separators of thousands, a currency or
-    per cent, are strings. Missing values are NaN.
+    neither, and dates in other formats, which are strings. So are numbers in other notations, with
+    decimal commas, separators of thousands, a currency or per cent. Missing values are NaN.
 
     A fitted encoder holds the categories that it distinguishes and the words that it counts, and
     no other values of the columns.

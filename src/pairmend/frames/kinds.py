@@ -1,11 +1,9 @@
 """Kinds of columns, and readers that turn a column of each kind into numbers."""
 
-import contextlib
 import re
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,15 +36,13 @@ TOKENS = r"(?u)\w+|[^\w\s]"
 """Words, and single characters that are neither letters, digits nor spaces, such as emoji."""
 COMPONENTS = 100
 """Components that represent a text column."""
-ISO = "ISO 8601"
-FORMATS = (ISO, "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y")
-"""Formats of dates, each also with a time of day, in the order in which they are tried."""
 BETWEEN_UNIT_VECTORS = 1 / np.sqrt(2)
 """Factor that makes the distance of two different categories, or of two texts without common
 words, 1: the largest difference of a number that is divided by its range."""
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _CODE = re.compile(r"[+-]?0\d+", re.ASCII)
-_LIKE_A_DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d")
+_ISO_DATE = re.compile(r"\s*\d{4}-\d\d-\d\d")
+_OTHER_DATE = re.compile(r"\s*(\d\d?[-/.]\d\d?[-/.]\d{4}|\d{4}[/.]\d\d?[/.]\d\d?)( \d.*)?\s*")
 
 
 def is_plain_number(text: str) -> bool:
@@ -154,20 +150,16 @@ class CategoryReader:
 
 @dataclass(frozen=True)
 class DateReader:
-    """Reads dates as days since 1970, and as sine and cosine of the year, the week and the day.
+    """Reads dates as days since 1970, and as sine and cosine of the year, the week and the day."""
 
-    `format` is that of strings, ISO 8601 for a column of dates.
-    """
-
-    format: str
     has_times: bool
     kind: ClassVar[str] = "date"
 
     @classmethod
-    def fit(cls, column: Column, form: str = ISO) -> "DateReader":
+    def fit(cls, column: Column) -> "DateReader":
         """Find whether a column has times of day."""
-        days = cls(form, False).read(column)[:, 0]
-        return cls(form, bool((days[~np.isnan(days)] % 1 != 0).any()))
+        days = cls(False).read(column)[:, 0]
+        return cls(bool((days[~np.isnan(days)] % 1 != 0).any()))
 
     @property
     def layout(self) -> list[tuple[int, float]]:
@@ -180,9 +172,7 @@ class DateReader:
 
     def read(self, column: Column) -> FloatArray:
         """Return days since 1970, and sine and cosine of each period."""
-        days = column.as_numbers(
-            ("dates",), partial(date_in, form=self.format), f"dates in the format {self.format}"
-        )
+        days = column.as_numbers(("dates",), iso_date, "dates in ISO 8601, such as 2024-12-31")
         angles = [2 * np.pi * days / period for period in self._periods]
         circles = [turn(angle) for angle in angles for turn in (np.sin, np.cos)]
         # A missing date is in the centre of each circle.
@@ -269,16 +259,17 @@ class NothingReader:
         return np.empty((len(column.values), 0))
 
 
-def date_in(text: str, form: str) -> float:
-    """Return the days since 1970 of a date in a format, NaN for a text that stands for missing."""
-    if is_missing_text(text):
-        return float("nan")
-    if form == ISO:
-        return days_of(datetime.fromisoformat(text.strip()))
-    for time_of_day in ("", " %H:%M", " %H:%M:%S"):
-        with contextlib.suppress(ValueError):
-            return days_of(datetime.strptime(text.strip(), form + time_of_day))
-    raise ValueError(text)
+def iso_date(text: str) -> float:
+    """Return the days since 1970 of a date in ISO 8601, NaN for a text that stands for missing."""
+    return np.nan if is_missing_text(text) else days_of(datetime.fromisoformat(text.strip()))
+
+
+def _is_date(text: str) -> bool:
+    """Return whether a text is a date in ISO 8601 with hyphens."""
+    try:
+        return _ISO_DATE.match(text) is not None and np.isfinite(iso_date(text))
+    except ValueError:
+        return False
 
 
 def summarise_columns(X: Any) -> list[tuple[ColumnSummary, str]]:
@@ -297,9 +288,8 @@ def choose_reader(
     counts, note = Counter(column.values[~column.missing].tolist()), ""
     are_strings, is_given = column.holds == "strings", kind is not None
     texts = [text for text in counts if not is_missing_text(text)] if are_strings else []
-    forms = _date_formats(texts)
     if kind is None:
-        kind, note = _kind_of(column, counts, texts, forms)
+        kind, note = _kind_of(column, counts, texts)
     reader: Any = NothingReader(kind)
     if kind == "number":
         reader = NumberReader()
@@ -307,7 +297,7 @@ def choose_reader(
     elif kind == "category":
         reader = CategoryReader.fit(column)
     elif kind == "date":
-        reader = DateReader.fit(column, *forms[:1])
+        reader = DateReader.fit(column)
     elif kind == "text":
         try:
             reader = TextReader.fit(column, vectorizer, n_components)
@@ -323,12 +313,10 @@ def choose_reader(
     return reader, found, note
 
 
-def _kind_of(
-    column: Column, counts: Counter[Any], texts: list[str], forms: list[str]
-) -> tuple[str, str]:
+def _kind_of(column: Column, counts: Counter[Any], texts: list[str]) -> tuple[str, str]:
     """Return the kind of a column by its values, and the text of a warning.
 
-    `texts` are those that do not stand for a missing value, `forms` their formats as dates.
+    `texts` are those that do not stand for a missing value.
     """
     n_rows, n_texts = counts.total(), sum(counts[text] for text in texts)
     if not counts and len(column.values):
@@ -337,23 +325,22 @@ def _kind_of(
         return "date" if column.holds == "dates" else "number", ""
     notes = []
     if not column.is_category:  # which is never read as numbers, dates or text
-        are_numbers = bool(texts) and all(map(is_plain_number, texts))
-        if are_numbers or forms:
+        are_numbers = all(map(is_plain_number, texts))
+        if texts and (are_numbers or all(map(_is_date, texts))):
             kind = "number" if are_numbers else "date"
-            if len(forms) > 1:
-                first = "month" if forms[0].startswith("%m") else "day"
-                notes.append(
-                    "the day or the month may come first in its dates, such as "
-                    f"{texts[0]!r}, and the {first} is taken first; if this is wrong, write the "
-                    "dates as 2024-12-31"
-                )
-            if n_texts < n_rows:
-                missing = quoted([text for text in counts if is_missing_text(text)], 3)
-                rows = counted(n_rows - n_texts, "row")
-                notes.append(f"taken as missing {kind}s in {rows}: {missing}")
-            return kind, "; ".join(notes)
+            if n_texts == n_rows:
+                return kind, ""
+            missing = quoted([text for text in counts if is_missing_text(text)], 3)
+            rows = counted(n_rows - n_texts, "row")
+            return kind, f"taken as missing {kind}s in {rows}: {missing}"
+        dates = list(filter(_OTHER_DATE.fullmatch, texts))
+        if 2 * sum(counts[text] for text in dates) > n_texts:
+            notes.append(
+                f"its dates, such as {dates[0]!r}, are strings, because they are not in ISO 8601; "
+                "convert them by pandas.to_datetime, or write them as 2024-12-31"
+            )
         are_codes = any(_CODE.fullmatch(text.strip()) for text in texts)
-        for things, is_thing in (("numbers", is_plain_number), ("dates", _LIKE_A_DATE.match)):
+        for things, is_thing in (("numbers", is_plain_number), ("dates", _is_date)):
             others = [text for text in texts if not is_thing(text)]
             if others and not are_codes and 2 * sum(counts[t] for t in others) < n_texts:
                 notes.append(
@@ -371,15 +358,3 @@ def _kind_of(
         "and the column is left out; encode it as numbers to use it"
     )
     return "identifier", "; ".join(notes)
-
-
-def _date_formats(texts: list[str]) -> list[str]:
-    """Return the formats in which all texts are dates."""
-    found = []
-    # The first value excludes most columns without parsing it in each format.
-    for form in FORMATS if texts and _LIKE_A_DATE.match(texts[0]) else ():
-        with contextlib.suppress(ValueError):
-            for text in texts:
-                date_in(text, form)
-            found.append(form)
-    return found
