@@ -5,23 +5,18 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_X_y
 
-from pairmend._utils.typing import FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend._utils.typing import FloatArray, IntArray
 from pairmend.datasets.data import MultiLabelData
 
 
-def characteristics(
-    data: MultiLabelData | MatrixLike, Y: TargetLike | None = None
-) -> dict[str, int | float]:
+def characteristics(data: MultiLabelData) -> dict[str, int | float]:
     """Compute the characteristics of a set.
 
     Parameters
     ----------
-    data : MultiLabelData, or ndarray or sparse matrix of shape (n, d)
-        A set, or its features alone.
-    Y : array-like of shape (n, L), default=None
-        Labels, 0 or 1, where `data` holds only the features.
+    data : MultiLabelData
+        The set. Arrays need no names: ``MultiLabelData(X, Y, (), (), {}, "photos", ())``.
 
     Returns
     -------
@@ -54,24 +49,14 @@ def characteristics(
     Examples
     --------
     >>> import numpy as np
-    >>> from pairmend.datasets import characteristics
+    >>> from pairmend.datasets import MultiLabelData, characteristics
     >>> X = np.array([[0.1, 2.0], [0.3, np.nan], [0.2, 1.0], [0.9, 0.0]])
     >>> Y = np.array([[1, 0, 1], [1, 0, 0], [1, 1, 0], [1, 0, 0]])
-    >>> found = characteristics(X, Y)
+    >>> found = characteristics(MultiLabelData(X, Y, (), (), {}, "photos", ()))
     >>> [found[name] for name in ("N", "d", "L", "LC", "label_sets", "avIR", "missing")]
     [4, 5, 3, 1.5, 3, 3.0, 1]
     """
-    if isinstance(data, MultiLabelData):
-        data, Y = data.X, data.Y
-    X, Y = check_X_y(
-        data, Y, accept_sparse="csr", ensure_all_finite="allow-nan", ensure_min_features=0,
-        multi_output=True, copy=sparse.issparse(data),
-    )  # fmt: skip
-    if Y.ndim != 2 or not np.isin(Y, (0, 1)).all():
-        raise ValueError("Y must hold only 0 and 1, one column for each label")
-    if is_sparse := sparse.issparse(X):
-        X.sum_duplicates()  # a cell stored in two pieces is still one cell
-    labels = Y.astype(np.int64)
+    X, labels, is_sparse = data.X, data.Y, sparse.issparse(data.X)
     (n_rows, n_labels), n_features = labels.shape, X.shape[1]
     cardinality, imbalance = float(labels.sum() / n_rows), _imbalance(labels)
     # Eight labels in a byte: sets of hundreds of labels are sorted several times faster.
