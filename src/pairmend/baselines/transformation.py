@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 
 from pairmend._base import MultiLabelClassifier
-from pairmend._utils.arrays import is_frame, take_rows
+from pairmend._utils.arrays import take_rows
 from pairmend._utils.classifiers import (
     check_base_classifier,
     class_probabilities,
@@ -31,7 +31,7 @@ from pairmend._utils.sklearn_private import HasMethods, Interval, count_rows, fi
 from pairmend._utils.training import take_params, take_present
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
 from pairmend.frames.columns import require_numbers
-from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
+from pairmend.frames.encoder import encoded_once
 from pairmend.naive_bayes.estimator import RandomSubspaceNB
 
 
@@ -97,10 +97,7 @@ class MultiLabelMetaClassifier(MultiLabelClassifier):
         base = self._base_classifier()
         X, target, params, weights = self._check_fit_input(X, y, fit_params)
         rows, params, present = take_present(X, params, weights)
-        encoder = None
-        if self.encodes_frames and is_frame(X) and takes_encoded_frames(base):
-            encoder = FrameEncoder().fit(rows)
-            rows = encoder.encode(rows)
+        rows, encoder = encoded_once(base, rows) if self.encodes_frames else (rows, None)
         fitted = self._fit_rows(rows, target.Y[present], weights[present], params)
         return self._set_fitted(X, target, **fitted, frame_encoder_=encoder)
 

@@ -34,6 +34,17 @@ def takes_encoded_frames(estimator: Any) -> bool:
     return bool(getattr(first, "takes_encoded_frames", False))
 
 
+def encoded_once(estimator: Any, X: MatrixLike) -> tuple[MatrixLike, "FrameEncoder | None"]:
+    """Return a frame encoded once for all problems, and the encoder, if a classifier accepts it.
+
+    Other rows are returned as they are.
+    """
+    if not (arrays.is_frame(X) and takes_encoded_frames(estimator)):
+        return X, None
+    encoder = FrameEncoder().fit(X)
+    return encoder.encode(X), encoder
+
+
 class FrameEncoder(TransformerMixin, BaseEstimator):
     """Encode the columns of a frame as numbers, each by its kind.
 

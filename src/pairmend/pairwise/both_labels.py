@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pairmend._utils.arrays import is_frame, take_rows
+from pairmend._utils.arrays import take_rows
 from pairmend._utils.classifiers import seed_estimator
 from pairmend._utils.sklearn_private import Interval
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
+from pairmend.frames.encoder import encoded_once
 from pairmend.kernels.bradley_terry import bradley_terry
 from pairmend.kernels.pairs import round_scores
 from pairmend.kernels.rrc import vote
@@ -92,11 +92,9 @@ class BothLabelsProblems(BothLabelsVoting):
         """Return the supports for both labels, given the probabilities by each model of a pair."""
 
     def _fit_rows(self, data: TrainingInput, rows: Any) -> Self:
-        rows, encoder = rows.take(np.flatnonzero(data.row_weights > 0)), None
-        X, Y, base = rows.X, rows.Y, seed_estimator(data.base, data.seed)
-        if is_frame(X) and takes_encoded_frames(base):
-            encoder = FrameEncoder().fit(X)
-            X = encoder.encode(X)  # once for all problems
+        rows = rows.take(np.flatnonzero(data.row_weights > 0))
+        Y, base = rows.Y, seed_estimator(data.base, data.seed)
+        X, encoder = encoded_once(base, rows.X)
         problems, n_models = [], []
         for i, j in data.pairs:
             own = [relevance_problem(Y, i)]

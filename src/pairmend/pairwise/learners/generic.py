@@ -9,13 +9,13 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from pairmend._utils.arrays import EncodedFrame, is_frame, take_rows
+from pairmend._utils.arrays import take_rows
 from pairmend._utils.classifiers import class_probabilities, seed_estimator
 from pairmend._utils.progress import iterate_calls, run_calls
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.training import take_params, unit_weight
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
-from pairmend.frames.encoder import FrameEncoder, takes_encoded_frames
+from pairmend.frames.encoder import encoded_once
 from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.kernels.rrc import decide, fold_rounded
 from pairmend.pairwise.learners import PairLearner
@@ -134,9 +134,8 @@ class GenericPairLearner(PairLearner):
 
     def fit(self, rows: Any, pairs: IntArray, owner: Any = None) -> "GenericPairLearner":
         """Train all pairs, each on the rows that have exactly one of its labels."""
-        estimator, X = seed_estimator(self.estimator, self.seed), rows.X
-        if is_frame(X) and takes_encoded_frames(estimator):
-            X = FrameEncoder().fit(X).encode(X)  # once for all pairs
+        estimator = seed_estimator(self.estimator, self.seed)
+        X, self._encoder = encoded_once(estimator, rows.X)
         models = train_problems(
             estimator,
             X,
@@ -147,7 +146,6 @@ class GenericPairLearner(PairLearner):
             n_problems=len(pairs),
         )
         self._pairs, self.models_ = pairs, models
-        self._encoder = X.encoder if isinstance(X, EncodedFrame) else None
         return self
 
     def _encoded(self, X: MatrixLike) -> MatrixLike:
