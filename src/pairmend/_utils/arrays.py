@@ -13,18 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pairmend._utils import sklearn_private
 from pairmend._utils.computing import budget
-from pairmend._utils.sklearn_private import (
-    HAS_ARRAY_API,
-    compare_namespaces,
-    count_rows,
-    device_of,
-    get_namespace,
-    most_precise_float,
-    move_estimator,
-    safe_indexing,
-    to_numpy,
-)
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 
 Array: TypeAlias = Any
@@ -52,7 +42,7 @@ class Namespace:
     @classmethod
     def of(cls, array: Array) -> "Namespace":
         """Return the namespace and the device of an array."""
-        return cls(get_namespace(array)[0], device_of(array))
+        return cls(sklearn_private.get_namespace(array)[0], sklearn_private.device_of(array))
 
     @property
     def library(self) -> str:
@@ -62,7 +52,7 @@ class Namespace:
     @property
     def float64(self) -> Any:
         """Double precision, or the most precise dtype of the device."""
-        return most_precise_float(self.xp, self.device)
+        return sklearn_private.most_precise_float(self.xp, self.device)
 
     def asarray(self, values: Any, dtype: Any = None) -> Array:
         """Return an array of numpy, or of this library, on the device."""
@@ -75,7 +65,7 @@ class Namespace:
 
     def numpy(self, array: Array) -> np.ndarray[Any, Any]:
         """Return an array of numpy."""
-        return np.asarray(to_numpy(array, self.xp))
+        return np.asarray(sklearn_private.to_numpy(array, self.xp))
 
     def take(self, array: Array, indices: Array, axis: int = 0) -> Array:
         """Select along an axis by an array of indices of any shape."""
@@ -98,7 +88,7 @@ def foreign_namespace(X: Any) -> Namespace | None:
     """
     if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):
         return None
-    if not (HAS_ARRAY_API and get_config()["array_api_dispatch"]):
+    if not (sklearn_private.HAS_ARRAY_API and get_config()["array_api_dispatch"]):
         return None
     if "sparse" in str(getattr(X, "layout", "")):
         raise ValueError(
@@ -165,7 +155,7 @@ def check_same_namespace(X: Any, estimator: Any, *, attribute: str, method: str)
             "sklearn.config_context(array_api_dispatch=True), or move the estimator to numpy with "
             "sklearn.utils._array_api.move_estimator_to."
         )
-    compare_namespaces(X, estimator, attribute=attribute, method=method)
+    sklearn_private.compare_namespaces(X, estimator, attribute=attribute, method=method)
 
 
 def with_numpy_arrays(estimator: Any) -> Any:
@@ -174,7 +164,7 @@ def with_numpy_arrays(estimator: Any) -> Any:
     if isinstance(getattr(estimator, attribute or "", None), np.ndarray | None):
         return estimator
     with config_context(array_api_dispatch=True):
-        return move_estimator(estimator, np, "cpu")
+        return sklearn_private.move_estimator(estimator, np, "cpu")
 
 
 Convert: TypeAlias = Callable[[Array], Array]
@@ -406,7 +396,7 @@ def check_rows(X: MatrixLike) -> MatrixLike:
         not isinstance(X, np.ndarray) and hasattr(X, "__dlpack__") and foreign_namespace(X) is None
     ):  # also an array of another library that scikit-learn does not dispatch
         X = np.asarray(X)
-    if count_rows(X) == 0:
+    if sklearn_private.count_rows(X) == 0:
         raise ValueError("X has 0 sample(s), while a minimum of 1 is required.")
     return X
 
@@ -521,7 +511,7 @@ def take_rows(X: MatrixLike, rows: IntArray | slice) -> MatrixLike:
             return X[rows]
         return np.take(X, rows, axis=0)  # faster than an index
     if (namespace := foreign_namespace(X)) is None:
-        return safe_indexing(X, rows)
+        return sklearn_private.safe_indexing(X, rows)
     if isinstance(rows, slice):
         return X[rows, ...]
     return namespace.xp.take(X, namespace.asarray(rows), axis=0)
