@@ -1,12 +1,10 @@
 """SavedModel: a loaded model, which predicts and explains rows of all kinds, dicts included."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pairmend._base import MultiLabelClassifier
 from pairmend.explanation import Explanations, explain
-from pairmend.explanation.explaining import N_CONTRIBUTIONS, N_NEIGHBORS
 from pairmend.persistence.rows import prepared
 
 
@@ -149,27 +147,17 @@ class SavedModel:
             return classifier._labels_and_proba(X)
         return classifier.predict(X), classifier.predict_proba(X)
 
-    def explain(
-        self,
-        rows: Any,
-        *,
-        labels: Sequence[int | str] | None = None,
-        background: Any = None,
-        n_contributions: int = N_CONTRIBUTIONS,
-        n_neighbors: int = N_NEIGHBORS,
-    ) -> Explanations:
+    def explain(self, rows: Any, *, background: Any = None, **options: Any) -> Explanations:
         """Explain the predictions of rows.
 
         Parameters
         ----------
         rows : DataFrame, MultiLabelData, list of dicts or array-like
             As for :meth:`predict`.
-        labels : sequence of int or str, default=None
-            The labels to explain; None means those that are predicted or close to the threshold.
         background : DataFrame, MultiLabelData, list of dicts or array-like, default=None
             As for :func:`pairmend.explanation.explain`.
-        n_contributions, n_neighbors : int
-            As for :func:`pairmend.explanation.explain`.
+        **options
+            `labels`, `n_contributions` and `n_neighbors`, as for the same function.
 
         Returns
         -------
@@ -190,12 +178,10 @@ class SavedModel:
         return explain(
             self.estimator,
             self.prepare(rows),
-            labels=labels,
             background=None if background is None else self.prepare(background),
-            n_contributions=n_contributions,
-            n_neighbors=n_neighbors,
             feature_names=self.feature_names,
             label_names=self.label_names,
+            **options,
         )
 
     def prepare(self, rows: Any) -> Any:
