@@ -56,16 +56,15 @@ def _read(options: argparse.Namespace, labels: Any = (), **more: Any) -> MultiLa
 def read_labelled(options: argparse.Namespace) -> MultiLabelData:
     """Read data with labels."""
     categorical, labels = split_names(options.categorical), options.labels or []
-    if ".arff" in options.data.suffixes and not (labels or options.tags):
-        data = _read(options, None)
-    else:
-        chosen: Any = split_names(labels)
-        if len(labels) == 1 and labels[0].isdigit():
-            chosen = int(labels[0])
-        elif len(labels) == 1 and labels[0].endswith(".xml"):
-            chosen = Path(labels[0])
-        tags = {"tags": options.tags, "separator": options.separator}
-        data = _read(options, chosen, categorical=categorical, **tags)
+    chosen: Any = split_names(labels)
+    if len(labels) == 1 and labels[0].isdigit():
+        chosen = int(labels[0])
+    elif len(labels) == 1 and labels[0].endswith(".xml"):
+        chosen = Path(labels[0])
+    elif ".arff" in options.data.suffixes and not (labels or options.tags):
+        chosen = None
+    tags = {"tags": options.tags, "separator": options.separator}
+    data = _read(options, chosen, categorical=categorical, **tags)
     if not data.label_names:
         raise ValueError(f"{data.name}: no labels are given; name them: --labels, or --tags")
     if unknown := set(categorical) - {data.feature_names[f] for f in data.categories}:
