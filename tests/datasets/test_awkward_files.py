@@ -148,7 +148,6 @@ CASES = [
     # label spellings
     labels("true_false.csv", "True", "False"),
     labels("signs.csv", "+", "-"),
-    labels("ja_nein.csv", "ja", "nein"),
     labels("check_marks.csv", "✓", "✗"),
     labels("one_two.csv", "1", "2", error="is '2' in row 1. Write 0 and 1, yes and no"),
     labels("yes_no.csv", "Yes", "No"),

@@ -21,15 +21,9 @@ ChosenLabels = Sequence[str] | int
 """Names of label columns, or how many of the last columns."""
 
 _INDICATOR_OF = {
-    **dict.fromkeys((
-        "1", "1.0", "yes", "y", "true", "t", "on", "x", "+", "✓", "✔", "☑", "present", "positive",
-        "ja", "j", "wahr", "oui", "vrai", "sí", "si", "sim",
-    ), 1.0),
-    **dict.fromkeys((
-        "0", "0.0", "no", "n", "false", "f", "off", "-", "✗", "✘", "☐", "absent", "negative",
-        "nein", "nee", "falsch", "non", "faux", "não",
-    ), 0.0),
-}  # fmt: skip
+    **dict.fromkeys(("1", "1.0", "yes", "y", "true", "t", "on", "x", "+", "✓", "✔"), 1.0),
+    **dict.fromkeys(("0", "0.0", "no", "n", "false", "f", "off", "-", "✗", "✘"), 0.0),
+}
 """1 and 0 by the texts that stand for them, in lower case."""
 _SEPARATORS = ";|,/\n"
 """Separators of tags that need no option where a column has one of them only."""
