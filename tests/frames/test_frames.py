@@ -178,7 +178,7 @@ def test_dates_are_instants():
         np.testing.assert_array_equal(missing, [[np.nan] + [0] * 6])
 
 
-@pytest.mark.parametrize("text", ["31.12.2024", "12/31/2024 10:30 pm", "2024/12/31", " 1-2-2024"])
+@pytest.mark.parametrize("text", ["31.12.2024", "12/31/2024 10:30 pm", "2024/12/31", " 2024-1-2"])
 def test_dates_in_other_formats_are_strings_with_a_warning(text):
     message = f"'x': its dates, such as '{re.escape(text)}', .*pandas.to_datetime.* as 2024-12-31"
     with pytest.warns(ColumnWarning, match=message):

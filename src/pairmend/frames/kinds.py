@@ -42,7 +42,7 @@ words, 1: the largest difference of a number that is divided by its range."""
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _CODE = re.compile(r"[+-]?0\d+", re.ASCII)
 _ISO_DATE = re.compile(r"\s*\d{4}-\d\d-\d\d")
-_OTHER_DATE = re.compile(r"\s*(\d\d?[-/.]\d\d?[-/.]\d{4}|\d{4}[/.]\d\d?[/.]\d\d?)( \d.*)?\s*")
+_OTHER_DATE = re.compile(r"\s*(\d\d?[-/.]\d\d?[-/.]\d{4}|\d{4}[-/.]\d\d?[-/.]\d\d?)( \d.*)?\s*")
 
 
 def is_plain_number(text: str) -> bool:
@@ -333,7 +333,7 @@ def _kind_of(column: Column, counts: Counter[Any], texts: list[str]) -> tuple[st
             missing = quoted([text for text in counts if is_missing_text(text)], 3)
             rows = counted(n_rows - n_texts, "row")
             return kind, f"taken as missing {kind}s in {rows}: {missing}"
-        dates = list(filter(_OTHER_DATE.fullmatch, texts))
+        dates = [text for text in texts if _OTHER_DATE.fullmatch(text) and not _is_date(text)]
         if 2 * sum(counts[text] for text in dates) > n_texts:
             notes.append(
                 f"its dates, such as {dates[0]!r}, are strings, because they are not in ISO 8601; "
