@@ -221,6 +221,8 @@ def test_names_of_features_pass_through_the_steps_of_a_pipeline(rows):
     assert {one.name for one in explanation.labels[0].contributions} == set("abcdefg")
     (itself,) = explain(clf, X[:1], background=X[:1], labels=["z"], **given)
     assert itself.labels[0].contributions == ()  # compared with itself
+    with pytest.raises(ValueError, match="features"):
+        explain(clf, X[:1], background=X[:, :2])
     with pytest.raises(ValueError, match="PairwiseClassifier, which has no explanations"):
         explain(PairwiseClassifier().fit(X, Y), X)
 

@@ -190,9 +190,9 @@ def explain(
         The labels to explain, by name or number. None means those that are predicted, or whose
         probability is within 0.1 of the threshold.
     background : array-like of shape (n_background, n_features), default=None
-        Rows to compare with, such as those given to fit, in place of those that the classifier
-        keeps. Needed for the contributions of a base classifier of your own that takes frames and
-        is not linear.
+        Rows that Shapley values compare with, such as those given to fit, in place of those that
+        the classifier keeps. It keeps none if its base classifier takes frames that are not
+        encoded; a linear one needs none.
     n_contributions : int, default=10
         Number of contributions of words, columns and categories to list; the others are summed.
         With 0 they are not computed.
@@ -262,9 +262,9 @@ class ExplainMixin:
             The labels to explain, by name or number. None means those that are predicted, or whose
             probability is within 0.1 of the threshold.
         background : array-like of shape (n_background, n_features), default=None
-            Rows to compare with, such as those given to fit, in place of those that the classifier
-            keeps. Needed for the contributions of a base classifier of your own that takes frames
-            and is not linear.
+            Rows that Shapley values compare with, such as those given to fit, in place of those
+            that the classifier keeps. It keeps none if its base classifier takes frames that are
+            not encoded; a linear one needs none.
         **options : int
             `n_contributions`, default 10: how many contributions of words, columns and categories
             to list; with 0 they are not computed. `n_neighbors`, default 5: how many similar
