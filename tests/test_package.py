@@ -60,7 +60,7 @@ def test_a_module_whose_requirement_is_not_installed(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr(pairmend, "distributed", raising=False)
     monkeypatch.setitem(sys.modules, "dask.array", None)
-    message = r"needs dask, which is not installed.*pip install 'pairmend\[dask\]'"
+    message = r"pairmend.distributed needs .*pip install 'dask\[array,dataframe\]'"
     assert "distributed" not in dict(inspect.getmembers(pairmend))
     with pytest.raises(AttributeError, match=message):
         _ = pairmend.distributed

@@ -113,5 +113,5 @@ def test_without_jinja2_notebooks_show_text(explained, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     assert explained._repr_html_() is None
     assert explained[0]._repr_html_() is None
-    with pytest.raises(ImportError, match=r"pip install 'pairmend\[cli\]'"):
+    with pytest.raises(ImportError, match=r"pip install jinja2"):
         explained.to_html()

@@ -95,5 +95,5 @@ def test_drawing_leaves_no_global_traces():
 
 def test_missing_matplotlib_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"pip install 'pairmend\[plots\]'"):
+    with pytest.raises(ImportError, match=r"pip install matplotlib"):
         plots.critical_difference(RANKS, 1.0)

@@ -70,10 +70,10 @@ def test_results_do_not_depend_on_the_container(function, given):
     pd.testing.assert_frame_equal(pd.DataFrame(given), before)
 
 
-def test_without_pandas_the_message_names_the_extra():
+def test_without_pandas_the_message_says_what_to_install():
     code = "import sys; sys.modules['pandas'] = None; import pairmend.stats"
     outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "pip install 'pairmend[study]'" in outcome.stderr
+    assert "pip install pandas" in outcome.stderr
 
 
 def rank_by_counting(row):

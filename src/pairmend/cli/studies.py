@@ -8,17 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pairmend._utils.optional import require
 from pairmend._utils.text import counted
 from pairmend.cli.inputs import split_names
 from pairmend.cli.output import progress, show_note, show_status, show_table, show_text
 from pairmend.study import FailedTasksWarning, Study, check_study, load_study, plan_study
 from pairmend.study.run import Step, changed_sets, reason_not_to_run, run_study
-from pairmend.study.store import read_study, require_extra
+from pairmend.study.store import PACKAGES, read_study
 
 
 def study(options: argparse.Namespace) -> dict[str, Any]:
     """Plan, run and report a study."""
-    require_extra("jinja2", "matplotlib")  # before the run, which may take hours
+    require("a study", *PACKAGES, "jinja2", "matplotlib")  # before the run, which may take hours
     chosen = _chosen_study(options)
     out = options.out or Path("pairmend-" + re.sub(r"[^\w.-]+", "-", chosen.name))
     jobs = options.jobs or os.cpu_count() or 1

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from pairmend._utils.optional import require
 from pairmend.datasets.bags import MultiInstanceData, load_miml
 from pairmend.datasets.data import MultiLabelData, drop_features, one_hot, subset
 from pairmend.datasets.files import load_file
@@ -279,7 +280,7 @@ def _check_public(entry: CatalogueEntry) -> None:
 def fetch(name: str) -> tuple[Path, ...]:
     """Download the files of a set that are not in the cache yet.
 
-    Needs pooch: ``pip install 'pairmend[data]'``. A file is stored only if its SHA-256 is that of
+    Needs pooch. A file is stored only if its SHA-256 is that of
     the catalogue. The cache is the folder of the environment variable PAIRMEND_CACHE, or else
     ``~/.cache/pairmend``; each set has a sub-folder. PAIRMEND_MIRROR is an address to use in place
     of https://raw.githubusercontent.com.
@@ -320,9 +321,10 @@ def _fetch_file(entry: CatalogueEntry, file: str) -> Path:
         f"{entry.repository}/tree/{entry.commit} on another machine and put them into a folder of "
         "yours that data_dir or the environment variable PAIRMEND_DATA names."
     )
-    try:
-        import pooch
+    require(f"{by_hand} A download", "pooch")
+    import pooch
 
+    try:
         pooch.get_logger().setLevel("WARNING")
         path = pooch.retrieve(
             url,
@@ -330,9 +332,6 @@ def _fetch_file(entry: CatalogueEntry, file: str) -> Path:
             fname=Path(file).name,
             path=cache_folder() / entry.folder,
         )
-    except ImportError as error:
-        needed = f"downloads need pooch: pip install 'pairmend[data]'. {by_hand}"
-        raise ImportError(needed, name="pooch") from error
     except (OSError, ValueError) as error:  # a wrong hash is a ValueError
         raise OSError(f"cannot fetch {url}: {error}. {by_hand}") from error
     return Path(path)

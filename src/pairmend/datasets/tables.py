@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from functools import partial
-from importlib import import_module
 from itertools import chain, dropwhile, islice
 from math import nan
 from numbers import Number
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from pairmend._utils.optional import require
 from pairmend._utils.text import counted, is_missing_text, quoted
 from pairmend._utils.typing import FloatArray
 from pairmend.datasets.arff import parse_numbers
@@ -86,15 +86,6 @@ def read_text_file(
     return _read_table(path, limits, rows(), n_rows=n_rows, header_row=header_row, **reading)
 
 
-def _required(module: str, extra: str) -> Any:
-    """Import a module, or raise an ImportError with the command that installs it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        needed = f"this file needs {module}: pip install 'pairmend[{extra}]'"
-        raise ImportError(needed, name=module) from error
-
-
 def _find_delimiter(path: Path, header: str) -> str:
     """Return the delimiter that the first line has, the comma if it has none."""
     found = [sign for sign in _DELIMITERS if len(next(csv.reader([header], delimiter=sign))) > 1]
@@ -115,9 +106,11 @@ def read_workbook(
     **reading: Any,
 ) -> MultiLabelData:
     """Read the columns of a sheet; cells have the texts of a text file."""
-    calamine = _required("python_calamine", "data")
+    require(str(path), "python_calamine")
+    from python_calamine import CalamineWorkbook
+
     try:
-        book = calamine.CalamineWorkbook.from_filelike(_checked_copy(path, limits))
+        book = CalamineWorkbook.from_filelike(_checked_copy(path, limits))
         filled = [n for n in book.sheet_names if book.get_sheet_by_name(n).total_height]
         chosen = sheet or (filled or book.sheet_names)[0]
         if chosen not in book.sheet_names or (sheet is None and len(filled) > 1):
@@ -182,7 +175,9 @@ def read_parquet(
     path: Path, limits: ReadLimits, *, texts: Sequence[str], labels: ChosenLabels
 ) -> MultiLabelData:
     """Read the columns of a Parquet file; nulls are missing."""
-    parquet, types = (_required(f"pyarrow.{part}", "parquet") for part in ("parquet", "types"))
+    require(str(path), "pyarrow")
+    from pyarrow import parquet, types
+
     count = CellCount(path, limits)
     try:
         with parquet.ParquetFile(path) as file:

@@ -1,7 +1,7 @@
 """fit and predict on Dask collections, which may be larger than memory.
 
 Work runs on the current :class:`distributed.Client`, or on Dask's threads without one.
-Requires ``pip install 'pairmend[dask]'``.
+Requires Dask.
 """
 
 try:
@@ -10,8 +10,7 @@ try:
     import distributed  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        "pairmend.distributed needs dask, which is not installed. Install it with: "
-        "pip install 'pairmend[dask]'"
+        "pairmend.distributed needs what is not installed: pip install 'dask[array,dataframe]'"
     ) from error
 
 from pairmend.distributed.estimators import fit, predict, predict_proba

@@ -1,6 +1,6 @@
 """Saving fitted classifiers to files that contain no code, and loading them.
 
-Needs skops: ``pip install 'pairmend[models]'``.
+Needs skops.
 """
 
 from pairmend.persistence.save_load import ModelVersionWarning, load_model, save_model

@@ -11,6 +11,7 @@ from functools import wraps
 from html import escape
 from typing import Any, ParamSpec, TypeVar
 
+from pairmend._utils.optional import require
 from pairmend._utils.text import one_line
 
 P = ParamSpec("P")
@@ -91,12 +92,9 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            import matplotlib
-        except ImportError as error:
-            raise ImportError(
-                "drawing needs matplotlib, which is not installed: pip install 'pairmend[plots]'"
-            ) from error
+        require("drawing", "matplotlib")
+        import matplotlib
+
         with matplotlib.rc_context(STYLE), warnings.catch_warnings():
             # The reader's fonts draw the text of an SVG.
             warnings.filterwarnings("ignore", message="Glyph .* missing from font")

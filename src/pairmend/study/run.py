@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pairmend._utils.optional import require
 from pairmend.datasets import characteristics
 from pairmend.published import CHARACTERISTICS
 from pairmend.study import objects, store
@@ -130,7 +131,7 @@ def plan_study(
     0    simplehc     5
     1  azotobacter     5  no public copy was found
     """
-    store.require_extra()
+    require("a study", *store.PACKAGES)
     import pandas as pd
 
     stored = None if out is None else read_record(Path(out))
@@ -283,7 +284,7 @@ def run_study(
 
     Each finished task is written to ``study.sqlite`` in the output folder at once. An interrupted
     study continues when it is run again with the same folder; failed tasks are tried again. Needs
-    pandas: ``pip install 'pairmend[study]'``.
+    pandas.
 
     Parameters
     ----------
@@ -301,7 +302,7 @@ def run_study(
         A Dask cluster to use instead of local processes, with its own number of workers: the
         address of its scheduler, or a client. Results do not depend on it. Sets are read here and
         sent to the workers, which need the same version of pairmend, but no files. Needs
-        ``pip install 'pairmend[dask]'``.
+        Dask.
     accept_changes : bool, default=False
         Whether to continue although code, versions of packages or the files of finished sets
         differ from those of the results in the folder, which are kept.
@@ -340,14 +341,14 @@ def run_study(
     0  simplehc     0     pairs   0.4...
     4  simplehc     1     pairs   0.4...
     """
-    store.require_extra()
+    require("a study", *store.PACKAGES)
     from filelock import FileLock, Timeout
 
     sources: dict[str, Any] = {"data_dir": data_dir and Path(data_dir), "download": download}
     with ExitStack() as stack:
         perform: Any = partial(run_in_processes, n_workers=jobs)
         if dask is not None:
-            store.require_extra("distributed", extra="dask")
+            require("a study on a cluster", "dask", "distributed")
             if isinstance(dask, str):
                 from distributed import Client
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pairmend._utils.optional import require
 from pairmend.study.criteria import CRITERIA, Criterion, own_names
 from pairmend.study.execution import Outcome, Task, unpacked
 from pairmend.study.objects import describe
@@ -33,6 +33,8 @@ TABLES = {
     "predictions": f"{TASK}, kind, arrays, PRIMARY KEY ({TASK})",
 }
 """Tables of the file and their columns."""
+PACKAGES = "cloudpickle", "filelock", "pandas"
+"""What a study needs beside the requirements of the library."""
 UNREADABLE = sqlite3.DatabaseError, AttributeError, KeyError, TypeError, json.JSONDecodeError
 """Errors of reading a file that is no study, or a damaged one."""
 
@@ -155,16 +157,6 @@ def _missing_values(
                 with suppress(ValueError):  # it is not defined for these rows
                     value = criteria[name](found["truth"], found[criteria[name].needs])
                     yield {**task._asdict(), "criterion": name, "value": value}
-
-
-def require_extra(*others: str, extra: str = "study") -> None:
-    """Raise an ImportError if a package of an extra is not installed."""
-    packages = ("cloudpickle", "filelock", "pandas", *others)
-    if absent := [name for name in packages if find_spec(name) is None]:
-        raise ImportError(
-            f"a study needs packages that are not installed ({', '.join(absent)}): "
-            f"pip install 'pairmend[{extra}]'"
-        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -308,7 +300,7 @@ def read_study(folder: str | Path, metrics: Iterable[str] | None = None) -> Stud
 
 def read_record(folder: Path, metrics: Iterable[str] | None = None) -> StudyRecord | None:
     """Read the results in a folder; None if there is no study, or none has begun."""
-    require_extra()
+    require("a study", *PACKAGES)
     import pandas as pd
 
     if not (folder / FILE).exists():

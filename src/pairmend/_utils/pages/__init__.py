@@ -6,6 +6,8 @@ import html
 from importlib import resources
 from typing import Any
 
+from pairmend._utils.optional import require
+
 PAGE = """\
 <!DOCTYPE html>
 <html lang="en">
@@ -67,12 +69,9 @@ def cell(body: str, *, style: str = "") -> str:
 
 def environment(package: str, purpose: str) -> Any:
     """Return a jinja2 environment for the templates of a package, which escapes all values."""
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ImportError(
-            f"{purpose} needs jinja2, which is not installed: pip install 'pairmend[cli]'"
-        ) from error
+    require(purpose, "jinja2")
+    import jinja2
+
     return jinja2.Environment(
         loader=jinja2.PackageLoader(package),
         autoescape=True,
