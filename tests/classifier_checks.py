@@ -69,15 +69,15 @@ def _has(clf, *names):
     return set(names) <= set(clf.get_params(deep=False))
 
 
-def _outputs(clf, X):
+def outputs(clf, X):
     """Return scores of labels, and what the classifier tells about pairs of labels."""
     return [getattr(clf, name)(X) for name in ("predict_proba", *OF_PAIRS) if hasattr(clf, name)]
 
 
-def _assert_same(first, second, X, atol=1e-10, *, other_rows=None):
+def assert_same(first, second, X, atol=1e-10, *, other_rows=None):
     """Compare scores; if they must be equal up to rounding, predictions, too."""
     rows = X if other_rows is None else other_rows
-    for a, b in zip(_outputs(first, rows), _outputs(second, X), strict=True):
+    for a, b in zip(outputs(first, rows), outputs(second, X), strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=atol)
     if atol <= 1e-8:
         np.testing.assert_array_equal(first.predict(rows), second.predict(X))
@@ -97,7 +97,7 @@ def check_shapes_and_ranges(clf):
         np.testing.assert_array_equal(fitted.pairs_, pairs)
         shapes += [(90, len(pairs)), (90, len(pairs)), (90, len(pairs), 2, 2)]
         np.testing.assert_array_equal(predicted, fitted.predict_proba(X) > 0.5)
-    for output, shape in zip(_outputs(fitted, X), shapes, strict=False):
+    for output, shape in zip(outputs(fitted, X), shapes, strict=False):
         assert output.shape[: len(shape)] == shape
         assert output.min() >= 0
         assert output.max() <= 1
@@ -125,9 +125,9 @@ def check_the_way_to_compute_changes_nothing(clf):
     plain = _fitted(clf, X, Y)
     with config_context(working_memory=0.002):  # one pair, and a few rows, at a time
         chunked = clone(clf).fit(X, _target(clf, Y))
-        _assert_same(chunked, plain, X[:30], atol=1e-12)
+        assert_same(chunked, plain, X[:30], atol=1e-12)
     if _has(clf, "n_jobs"):
-        _assert_same(_fitted(clone(clf).set_params(n_jobs=2), X, Y), plain, X, atol=0)
+        assert_same(_fitted(clone(clf).set_params(n_jobs=2), X, Y), plain, X, atol=0)
 
 
 def check_a_row_does_not_depend_on_its_company(clf):
@@ -136,19 +136,19 @@ def check_a_row_does_not_depend_on_its_company(clf):
     forms = [np.asarray, lambda X: pd.DataFrame(X).add_prefix("f")]
     for form in [*forms, sparse.csr_array] if get_tags(clf).input_tags.sparse else forms:
         fitted, new = _fitted(clf, form(X), Y), form(np.vstack([X[:4], 1.3 * X[8:10]]))
-        together = [fitted.predict(new), *_outputs(fitted, new)]
+        together = [fitted.predict(new), *outputs(fitted, new)]
         for row in range(6):
             one = new.iloc[row : row + 1] if hasattr(new, "iloc") else new[row : row + 1]
             np.testing.assert_array_equal(fitted.predict(one)[0], together[0][row])
-            for alone, among in zip(_outputs(fitted, one), together[1:], strict=True):
+            for alone, among in zip(outputs(fitted, one), together[1:], strict=True):
                 np.testing.assert_allclose(alone[0], among[row], rtol=0, atol=1e-12)
 
 
 def check_clone_and_pickle(clf):
     X, Y = _data()
     fitted = _fitted(clf, X, Y)
-    _assert_same(clone(fitted).fit(X, _target(clf, Y)), fitted, X, atol=0)
-    _assert_same(pickle.loads(pickle.dumps(fitted)), fitted, X, atol=0)
+    assert_same(clone(fitted).fit(X, _target(clf, Y)), fitted, X, atol=0)
+    assert_same(pickle.loads(pickle.dumps(fitted)), fitted, X, atol=0)
 
 
 def check_pipeline_search_and_cross_validation(clf):
@@ -171,9 +171,9 @@ def check_frames_and_forms_of_targets(clf):
     framed = clone(clf).fit(X_frame, Y_frame)
     assert framed.classes_.tolist() == ["sea", "beach", "sun"]
     assert framed.feature_names_in_.tolist() == X_frame.columns.tolist()
-    _assert_same(framed, plain, X, other_rows=X_frame)
+    assert_same(framed, plain, X, other_rows=X_frame)
     for target in (sparse.coo_matrix(Y), Y.astype(bool).tolist()):
-        _assert_same(clone(clf).fit(X, target), plain, X, atol=0)
+        assert_same(clone(clf).fit(X, target), plain, X, atol=0)
 
 
 def check_a_feature_without_any_value(clf):
@@ -185,7 +185,7 @@ def check_a_feature_without_any_value(clf):
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ColumnWarning)  # of frames
         for rows in (X, pd.DataFrame(X).add_prefix("f")):
-            assert all(np.isfinite(part).all() for part in _outputs(_fitted(clf, rows, Y), rows))
+            assert all(np.isfinite(part).all() for part in outputs(_fitted(clf, rows, Y), rows))
 
 
 def check_sparse_rows(clf):
@@ -196,7 +196,7 @@ def check_sparse_rows(clf):
     dense = _fitted(clf, X, Y)
     for layout in (sparse.csr_array, sparse.csc_matrix):
         rows = layout(X)
-        _assert_same(_fitted(clf, rows, Y), dense, X, atol=1e-6, other_rows=rows)
+        assert_same(_fitted(clf, rows, Y), dense, X, atol=1e-6, other_rows=rows)
 
 
 def check_arrays_of_mostly_zeros_equal_sparse_rows(clf):
@@ -224,18 +224,39 @@ def check_float32(clf):
     X, Y = _data()
     X = X / 10 + 0.1
     single = X.astype(np.float32)
-    _assert_same(_fitted(clf, single, Y), _fitted(clf, X, Y), X, atol=2e-3, other_rows=single)
+    assert_same(_fitted(clf, single, Y), _fitted(clf, X, Y), X, atol=2e-3, other_rows=single)
 
 
 def check_a_failed_fit_leaves_the_old_one(clf):
     X, Y = _data()
     fitted = _fitted(clf, X, Y)
-    before = [output.copy() for output in _outputs(fitted, X)]
+    before = [output.copy() for output in outputs(fitted, X)]
     for X_bad, Y_bad in ((X[:, :3], Y + 1), (X[:40, :3], Y), (X[:, 0], Y), (X[:, :2], Y[:, :0])):
         with pytest.raises(ValueError, match="."):
             fitted.fit(X_bad, Y_bad)
-    for old, new in zip(before, _outputs(fitted, X), strict=True):
+    for old, new in zip(before, outputs(fitted, X), strict=True):
         np.testing.assert_array_equal(old, new)
+
+
+def check_explanations_add_up_to_the_prediction(clf):
+    if not hasattr(clf, "explain"):
+        return
+    X, Y = _small_data()
+    for y in (Y, np.array(["ant", "bee", "cat"])[Y[:, 0] + Y[:, 1]]):
+        fitted = clone(clf).fit(X, y)
+        proba, predicted = fitted.predict_proba(X[:20]), fitted.predict(X[:20])
+        predicted = predicted == 1 if y is Y else predicted[:, np.newaxis] == fitted.classes_
+        explanations = fitted.explain(X[:20], labels=range(3), n_contributions=0)
+        for row, explanation in enumerate(explanations):
+            assert explanation.row == row
+            for number, label in enumerate(explanation.labels):
+                assert label.name == str(fitted.classes_[number])
+                assert label.proba == proba[row, number]
+                assert label.predicted == predicted[row, number]
+                total = label.base + sum(change.amount for change in label.changes)
+                assert total == pytest.approx(label.proba, abs=1e-11)
+                assert y is Y or label.threshold is None
+            assert y is Y or sum(label.predicted_before for label in explanation.labels) == 1
 
 
 # Sample weights: only their ratios count.
@@ -261,7 +282,7 @@ def check_zero_or_tiny_weight_equals_no_row(clf):
     without = _fitted(clf, X, Y, sample_weight=weights)
     for weight in (0.0, 1e-9):
         found = _fitted(clf, more, labels, sample_weight=np.append(weights, [weight] * 3))
-        _assert_same(found, without, X, atol=1e-8)
+        assert_same(found, without, X, atol=1e-8)
 
 
 def check_all_weights_times_a_constant(clf):
@@ -270,9 +291,9 @@ def check_all_weights_times_a_constant(clf):
     # The base may be a tree: rounding decides between splits of the same gain.
     is_tree = isinstance(clf.get_params(deep=False).get("estimator"), DecisionTreeClassifier)
     for factor in (2.0**-10, 2.0**10) if is_tree else (1e-6, 1e3, 1 / weights.sum()):
-        _assert_same(_fitted(clf, X, Y, sample_weight=factor * weights), plain, X, atol=1e-8)
+        assert_same(_fitted(clf, X, Y, sample_weight=factor * weights), plain, X, atol=1e-8)
     equal = _fitted(clf, X, Y, sample_weight=np.full(len(Y), 0.25))
-    _assert_same(_fitted(clf, X, Y), equal, X, atol=1e-8)
+    assert_same(_fitted(clf, X, Y), equal, X, atol=1e-8)
 
 
 def check_weight_two_equals_the_row_twice(clf):
@@ -291,7 +312,7 @@ def check_weight_two_equals_the_row_twice(clf):
         weighted.set_params(validation=parts[0])
         repeated.set_params(validation=numbered[0])
     found = _fitted(weighted, X, Y, sample_weight=counts.astype(float))
-    _assert_same(found, _fitted(repeated, X[rows], Y[rows]), X, atol=1e-8)
+    assert_same(found, _fitted(repeated, X[rows], Y[rows]), X, atol=1e-8)
 
 
 CHECKS = [check for name, check in list(globals().items()) if name.startswith("check_")]

@@ -7,6 +7,7 @@ from scipy import sparse
 
 import references
 from pairmend import AdaptiveNeighbourhood, GaussianNeighbourhood, GlobalNeighbourhood
+from pairmend.kernels.local_sums import gaussian_weights
 
 both = pytest.mark.parametrize("kind", [GaussianNeighbourhood, AdaptiveNeighbourhood])
 
@@ -16,16 +17,21 @@ def weights_of(rows, new, kind=GaussianNeighbourhood, **params):
 
 
 def test_weights_equal_loops(rng):
-    rows = rng.rand(12, 4) * [1, 100, 1e-3, 1] + [0, 1e6, 0, 0]
+    rows = rng.rand(15, 4) * [1, 100, 1e-3, 1] + [0, 1e6, 0, 0]
     rows[:, 3] = 5.0  # a constant feature is ignored
-    new = np.vstack([rows[:2], rng.rand(3, 4) * [2, 300, 1e-3, 9] + [-1, 1e6, 0, 0]])
+    rows[3] = rows[7]  # around them, the second neighbour is at a distance of 0
+    new = np.vstack([rows[[0, 3]], rng.rand(3, 4) * [2, 300, 1e-3, 9] + [-1, 1e6, 0, 0]])
     in_range = [references.scale_by_range(rows, part) for part in (new, rows)]
     deviation = np.where(rows.std(axis=0) > 0, rows.std(axis=0), np.inf)
     plain = rng.rand(4, 2), rng.rand(9, 2)
-    adaptive = weights_of(rows, new, AdaptiveNeighbourhood, k=3)
+    for beta in (1e-3, 2.0, 64.0):
+        expected = references.gaussian_weights(*in_range, beta)
+        np.testing.assert_allclose(weights_of(rows, new, beta=beta), expected, atol=1e-10)
+    for k in (1, 2, 7, 15):
+        expected = references.adaptive_weights(*in_range, k)
+        found = weights_of(rows, new, AdaptiveNeighbourhood, k=k)
+        np.testing.assert_allclose(found, expected, atol=1e-10)
     for found, expected in (
-        (weights_of(rows, new, beta=2.0), references.gaussian_weights(*in_range, 2.0)),
-        (adaptive, references.adaptive_weights(*in_range, 3)),
         (
             weights_of(rows, new, scale="standard"),
             references.gaussian_weights(new / deviation, rows / deviation, 1.0),
@@ -34,6 +40,29 @@ def test_weights_equal_loops(rng):
         (weights_of(["any", "thing"], ["at all"], GlobalNeighbourhood), [[1, 1]]),
     ):
         np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def test_queries_far_outside_keep_their_digits(rng):
+    points = rng.rand(10, 2)
+    query = np.array([[1e6, 0.3]])
+    # Differences of squared distances, expanded by hand so that nothing cancels.
+    offsets = (points**2).sum(axis=1) - 2 * points @ query[0]
+    expected = np.exp(-1e-6 * (offsets - offsets.min()))
+    found = weights_of(points, query, beta=1e-6, scale=None)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_weights_equal_numpy_to_the_last_bit_but_where_they_vanish(rng, dtype):
+    points, queries = rng.rand(400, 1).astype(dtype), rng.rand(200, 1).astype(dtype)
+    offsets = points @ queries.T * -2 + points**2
+    for beta in (1.0, 90.0, 1000.0, 3000.0):
+        expected = np.exp((offsets - offsets.min(axis=0)) * -beta).T
+        found, tiny = gaussian_weights(queries, points, beta), 3 * np.finfo(dtype).tiny
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found[expected > tiny], expected[expected > tiny])
+        assert found[expected <= tiny].max(initial=0) <= tiny
+    assert (found == 0).any()
 
 
 @pytest.mark.parametrize("scale", ["range", "standard", None])

@@ -8,7 +8,6 @@ from sklearn.naive_bayes import GaussianNB
 
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier, RandomSubspaceNB
 from pairmend.mended.rows import draw_rows
-from pairmend.thresholds import F1Thresholds
 
 X, Y = make_multilabel_classification(150, n_features=6, n_classes=4, n_labels=1, random_state=0)
 # As many rows of all labels as there are others.
@@ -32,18 +31,6 @@ def test_many_rows_of_small_weight(criterion):
         counts[weight] = clone(clf).fit(*ROWS, sample_weight=weights).predict(X).sum() / 150
     assert abs(counts[1e-4] - counts[0.0]) < 0.02
     assert counts[1.0] > counts[0.0] + 0.3
-
-
-def test_thresholds_follow_the_weights():
-    """Heavy label sets move thresholds and decisions although probabilities stay."""
-    clf = MendedClassifier(
-        GaussianNB(), criterion="micro_f1", decision="labels", threshold=F1Thresholds("micro"),
-        random_state=0,
-    )  # fmt: skip
-    plain = clone(clf).fit(X, Y)
-    heavy = clone(clf).fit(X, Y, sample_weight=np.where(Y.sum(axis=1) > 1, 30.0, 1.0))
-    assert heavy.threshold_.thresholds_[0] != plain.threshold_.thresholds_[0]
-    assert heavy.predict(X).sum() != plain.predict(X).sum()
 
 
 def test_the_unit_of_partial_fit_is_that_of_the_first_call():

@@ -87,31 +87,6 @@ def test_sparse_and_float32_points():
         np.testing.assert_allclose(sums, table.sum(axis=0) - table)
 
 
-@given(st.integers(0, 100))
-def test_global_confusion_without_one_row_equals_a_loop(seed):
-    _, Y, p_decide, weights = problem(seed)
-    table = tabulate(Y, p_decide, weights)
-    for row, found in enumerate(global_confusion(table.sum(axis=0) - table)):
-        rest = np.delete(np.arange(12), row)
-        expected = confusion_by_loop(Y[rest], p_decide[rest], weights[rest])
-        share = (weights[rest] @ Y[rest]) / weights[rest].sum()
-        expected[:, 0, :] += share[:, np.newaxis]
-        expected[:, 1, :] += 1 - share[:, np.newaxis]
-        np.testing.assert_allclose(found, expected, atol=1e-12)
-    (of_all_rows,) = global_confusion(table.sum(axis=0, keepdims=True))
-    share = (weights @ Y) / weights.sum()
-    expected = confusion_by_loop(Y, p_decide, weights)
-    np.testing.assert_allclose(of_all_rows[:, 0].T, expected[:, 0].T + share)
-
-
-@pytest.mark.parametrize("mass", [0.0, 0.5, 20.0])
-def test_prior_mass_is_split_as_the_prior(mass):
-    rng = np.random.RandomState(0)
-    confusion, towards = rng.rand(4, 3, 2, 2), rng.rand(1, 3, 2, 2)
-    expected = confusion + mass * towards / towards.sum(axis=-2, keepdims=True)
-    np.testing.assert_allclose(shrink(confusion, towards, mass), expected)
-
-
 @given(st.integers(0, 100), st.sampled_from([0.0, 0.25, 3.0, 1e300]))
 def test_correction_from_sums_equals_the_three_steps(seed, mass):
     points, Y, p_decide, weights = problem(seed)

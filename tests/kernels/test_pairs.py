@@ -13,9 +13,6 @@ from pairmend.kernels.pairs import LabelRows, correct, sum_supports
 from pairmend.kernels.rrc import beta_reference, decide, fold, unfold, vote
 
 unit = st.floats(0, 1)
-indicators = st.tuples(st.integers(1, 12), st.integers(2, 6)).flatmap(lambda s: arrays(bool, s))
-matrices = arrays(float, (5, 2, 2), elements=st.just(0.0) | st.floats(1e-3, 1e3))
-supports_of_rows = arrays(float, 5, elements=unit)
 
 
 @st.composite
@@ -56,16 +53,6 @@ def test_sum_of_decisions_that_never_occur_is_exactly_zero(rng):
     e = sums(rng.rand(4, 50), rng.rand(50, 3) < 0.5, np.zeros((50, 3)), 0.5)
     assert (e[..., 0] == 0).all()
     assert (e[..., 1] > 0).all()
-
-
-@given(supports_of_rows, matrices, st.floats(1e-2, 1e2))
-def test_correction_equals_a_loop(p, e, factor):
-    corrected = correct(p, e)
-    expected = [references.correct(*case) for case in zip(p, e, strict=True)]
-    np.testing.assert_allclose(corrected, expected, atol=1e-10)
-    np.testing.assert_allclose(correct(1 - p, e[:, ::-1, ::-1]), 1 - corrected, atol=1e-12)
-    np.testing.assert_allclose(correct(p, factor * e), corrected, atol=1e-12)
-    np.testing.assert_allclose(correct(p, e * np.eye(2)), p, atol=1e-12)
 
 
 def test_corrections_by_hand():

@@ -44,7 +44,7 @@ def test_against_a_slow_reference(weighted, max_landmarks):
         X[::4] = X[1::4][:7] + 0.05
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     clf = MendedClassifier(GaussianNB(), cv=folds, max_landmarks=max_landmarks, random_state=0)
-    clf.fit(X, Y, **({"sample_weight": weights} if weighted else {}))
+    clf.fit(X, Y, sample_weight=weights if weighted else None)
     assert len(clf.landmark_indices_) == (max_landmarks or 26)
 
     def proba_of(train, rows):

@@ -139,17 +139,6 @@ def test_feature_without_values_is_ignored(rng):
         np.testing.assert_allclose(clf.fit(with_empty, y).predict_proba(with_empty), expected)
 
 
-def test_duplicate_entries_of_a_sparse_matrix_add_up():
-    X = sparse.random(60, 5, 0.4, format="csr", random_state=1)
-    cells = np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), X.indptr * 2
-    doubled = sparse.csr_array(cells, shape=X.shape)
-    y = np.arange(60) % 2
-    expected = RandomSubspaceNB(random_state=0).fit(X, y).predict_proba(X)
-    ours = RandomSubspaceNB(random_state=0).fit(doubled, y).predict_proba(doubled)
-    np.testing.assert_allclose(ours, expected)
-    assert not doubled.has_canonical_format
-
-
 def test_dates_are_numbers_unless_declared_categorical():
     frame = pd.DataFrame({"n": [0.0, 1.0], "when": pd.to_datetime(["2020-01-01", "2020-01-02"])})
     as_dates = RandomSubspaceNB(1, 1.0, categorical=None).fit(frame, [0, 1])

@@ -98,8 +98,8 @@ def test_equals_the_loops(small_set, parameters, weighted, virtual):
     X, Y = (part[:60] for part in small_set)
     parameters = {**parameters, "calibration_label": virtual}
     weights = np.random.RandomState(0).rand(len(Y)) + 0.5 if weighted else np.ones(len(Y))
-    fit_params = {"sample_weight": weights} if weighted else {}
-    clf = CorrectedPairwiseClassifier(BASE, random_state=4, **parameters).fit(X, Y, **fit_params)
+    clf = CorrectedPairwiseClassifier(BASE, random_state=4, **parameters)
+    clf.fit(X, Y, sample_weight=weights if weighted else None)
     support, corrected, shares = by_loops(clf, X, Y, X[:8], weights)
     score = references.calibrated_scores if virtual else references.scores
     scores = score(corrected, Y.shape[1])
@@ -125,7 +125,7 @@ def test_equals_the_loops(small_set, parameters, weighted, virtual):
 def test_uncorrected_votes_equal_the_loops(small_set, kind, score, n_labels, weighted):
     X, Y = small_set[0], small_set[1][:, :n_labels]
     weights = 1.0 + np.arange(len(X)) % 3 if weighted else np.ones(len(X))
-    clf = kind(BASE).fit(X, Y, **({"sample_weight": weights} if weighted else {}))
+    clf = kind(BASE).fit(X, Y, sample_weight=weights if weighted else None)
     support = pair_supports(X, Y, X, weights, kind is CalibratedLabelRanking)
     np.testing.assert_allclose(clf.pair_support(X), support, atol=1e-10)
     for voting, votes in (("soft", support), ("votes", (support > 0.5) * 1.0)):
@@ -250,16 +250,3 @@ def test_each_label_is_corrected_alone_against_the_virtual_one(small_set, valida
         np.testing.assert_allclose(clf.predict_proba(X), corrected[:, [label]], atol=1e-12)
     with pytest.raises(ValueError, match="one label only"):
         CorrectedPairwiseClassifier(BASE).fit(X, Y[:, :1])
-
-
-@pytest.mark.parametrize("before", [False, True])
-def test_the_label_itself_needs_a_new_fit(small_set, before):
-    X, Y = small_set
-    clf = CorrectedPairwiseClassifier(BASE, calibration_label=before, random_state=4).fit(X, Y)
-    scores, supports = clf.predict_proba(X), clf.pair_corrected(X)
-    explained = clf.explain(X[:1])
-    clf.set_params(calibration_label=not before)
-    np.testing.assert_array_equal(clf.predict_proba(X), scores)
-    np.testing.assert_array_equal(clf.pair_corrected(X), supports)
-    assert clf.explain(X[:1]) == explained
-    assert clf.fit(X, Y).pair_corrected(X).shape != supports.shape

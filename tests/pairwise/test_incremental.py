@@ -1,5 +1,6 @@
 """Rows that keep coming against all rows at once."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
+import classifier_checks
+from classifier_checks import outputs
 from pairmend import (
     AdaptiveNeighbourhood,
     CorrectedPairwiseClassifier,
@@ -24,29 +27,22 @@ WEIGHTS = np.array([0.5, 1, 3])[np.arange(120) % 3]
 CLF = CorrectedPairwiseClassifier(BASE, balance="labels", overlap=0.5, random_state=0)
 
 
-def outputs(clf, X):
-    return [clf.pair_support(X), clf.pair_corrected(X), clf.confusion(X), clf.predict_proba(X)]
-
-
-def assert_same(first, second, X, atol=1e-9):
-    for a, b in zip(outputs(first, X), outputs(second, X), strict=True):
-        np.testing.assert_allclose(a, b, rtol=0, atol=atol)
+assert_same = partial(classifier_checks.assert_same, atol=1e-9)
 
 
 def stream(clf, X, Y, cuts, weights=None, first=0):
     """Give rows in pieces."""
     for start, stop in pairwise([first, *cuts, len(Y)]):
-        params = {} if weights is None else {"sample_weight": weights[start:stop]}
-        clf.partial_fit(X[start:stop], Y[start:stop], **params)
+        own = None if weights is None else weights[start:stop]
+        clf.partial_fit(X[start:stop], Y[start:stop], sample_weight=own)
     return clf
 
 
 def at_once(clf, X, Y, weights=None):
     """Fit with the split and the feature statistics of a classifier fitted incrementally."""
-    params = {} if weights is None else {"sample_weight": weights}
-    params["feature_statistics"] = clf.learner_.feature_statistics_
-    split = (clf.train_indices_, clf.validation_indices_)
-    return clone(clf).set_params(validation=split).fit(X, Y, **params)
+    split, given = (clf.train_indices_, clf.validation_indices_), clf.learner_.feature_statistics_
+    fresh = clone(clf).set_params(validation=split)
+    return fresh.fit(X, Y, sample_weight=weights, feature_statistics=given)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from pairmend.pairwise.voting import TrainingRows
 
 def fitted(learner, base, X, Y, weights=None, virtual=False):
     """Fit a learner on rows of labels, perhaps with a virtual label."""
-    params = {} if weights is None else {"sample_weight": weights}
+    params = {"sample_weight": weights}
     pairs = label_pairs(Y.shape[1] + virtual)
     return learner(base, n_jobs=None, seed=3).fit(TrainingRows(X, Y, params), pairs)
 
