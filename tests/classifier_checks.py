@@ -120,6 +120,15 @@ def check_labels_that_never_or_always_occur(clf):
     assert (scores[:, 3] > scores[:, 0]).all()
 
 
+def check_one_label_and_classes_are_learnt(clf):
+    X, Y = _data()
+    y = X[:, :3].argmax(axis=1)
+    assert clone(clf).fit(X, y).score(X, y) > 0.6
+    if get_tags(clf).classifier_tags.multi_label:
+        predicted = clone(clf).fit(X, Y[:, :1]).predict(X)
+        assert (predicted == Y[:, :1]).mean() > 0.7
+
+
 def check_the_way_to_compute_changes_nothing(clf):
     X, Y = _small_data()
     plain = _fitted(clf, X, Y)

@@ -130,6 +130,9 @@ NOT_FOR = {
         ("mended", "thresholded", "chains", "rakel", *OF_CLASSES),
     # Weights of pairs by their information.
     "labels_that_never_or_always_occur": ("overlap", *OF_CLASSES),
+    # The others need two labels; boosting is a part of the default, which gives it 2-D targets.
+    "one_label_and_classes_are_learnt":
+        ("lpw", "fcm", "overlap", "crossed", "global-crisp", "mlpp", "mended-boosting"),
     "frames_and_forms_of_targets": OF_CLASSES,
     # The default base scales dense rows only.
     "sparse_rows": ("mended",),

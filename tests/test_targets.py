@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.naive_bayes import GaussianNB
 
-from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier
+from pairmend import CorrectedPairwiseClassifier, MendedClassifier, PairwiseClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.baselines import BinaryRelevance
 from public_classifiers import CLASSIFIERS, ONE_DIMENSIONAL, data_for, made, rows
@@ -54,13 +54,16 @@ def test_forms_of_targets(form):
         (["a;b", "c, d", "e/f"] * 20, ["a;b", "c, d", "e/f"], False),
         (pd.Series([1.0, 2.0, 7.0] * 20), [1.0, 2.0, 7.0], False),
         ([-1, 0, 5] * 20, [-1, 0, 5], False),
+        ([True, False] * 30, [False, True], False),
     ],
 )
 def test_names_of_labels_and_classes(y, classes, multilabel):
-    for kind in (BinaryRelevance, PairwiseClassifier, CorrectedPairwiseClassifier):
+    pairwise = PairwiseClassifier, CorrectedPairwiseClassifier
+    for kind in (BinaryRelevance, MendedClassifier, *pairwise):
         fitted = kind(GaussianNB(), random_state=0).fit(X, y)
         assert (fitted.classes_.tolist(), fitted.multilabel_) == (classes, multilabel)
         assert multilabel or set(fitted.predict(X)) <= set(classes)
+        assert multilabel or kind is not MendedClassifier or fitted.decision_ == "classes"
 
 
 def test_two_classes_are_one_pair():

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import correction_reference
-from pairmend import CalibratedLabelRanking, MendedClassifier, RandomSubspaceNB
+from pairmend import MendedClassifier
 from pairmend._utils.progress import messages_to
 from pairmend.baselines import BinaryRelevance
 from pairmend.mended.base_models import fit_stacking_weights
@@ -145,18 +145,6 @@ def test_given_parameters_of_the_correction_are_used(small_set, fixed):
         assert set(clf.search_[name][local]) == {value}
     probabilities = clf.predict_proba(X)
     assert ((probabilities >= 0) & (probabilities <= 1)).all()
-
-
-@pytest.mark.parametrize("base", ["auto", None, CalibratedLabelRanking(RandomSubspaceNB())])
-def test_one_label_and_classes_instead_of_labels(small_set, base):
-    X, Y = small_set[0], small_set[1][:, :1]
-    clf = MendedClassifier(base, random_state=0).fit(X, Y)
-    assert clf.predict_proba(X).shape == clf.predict(X).shape == (80, 1)
-    assert (clf.predict(X) == Y).mean() > 0.7
-    y = np.array(["ant", "bee", "cat"])[X[:, :3].argmax(axis=1)]
-    assert clf.fit(X, y).score(X, y) > 0.6
-    assert clf.decision_ == "classes"
-    assert clf.fit(X, y == "ant").classes_.tolist() == [False, True]
 
 
 def test_what_is_refused(small_set):

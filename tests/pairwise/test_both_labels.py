@@ -20,20 +20,6 @@ from pairmend.pairwise import (
 from pairmend.pairwise.parallel_hyperplanes import fit_parallel_hyperplanes
 
 
-@pytest.mark.parametrize(
-    "clf",
-    [
-        BradleyTerryClassifier(GaussianNB()),
-        SharedFirstClassifier(GaussianNB()),
-        FourClassPairsClassifier(GaussianNB()),
-        ParallelHyperplanesSVM(C=0.1),
-    ],
-)
-def test_one_label_alone_is_learnt(clf, small_set):
-    X, Y = small_set
-    assert np.mean(clf.fit(X, Y[:, :1]).predict(X) == Y[:, :1]) > 0.7
-
-
 def test_machines_that_do_not_converge_are_told(small_set):
     X, Y = small_set
     hasty = ParallelHyperplanesSVM(max_iter=1)
