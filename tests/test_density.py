@@ -7,7 +7,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -20,7 +19,6 @@ from pairmend import (
     MendedClassifier,
     PairwiseClassifier,
 )
-from pairmend._utils.arrays import by_density
 
 
 @pytest.fixture
@@ -82,13 +80,3 @@ def test_memory_is_not_larger_than_with_dense_rows(clf, rng):
     Y = rng.rand(400, 3) < 0.4
     clone(clf).fit(X, Y)  # imports and compiles what it needs
     assert peak_memory(clf, X, Y) < peak_memory(clf, X + 1, Y)
-
-
-@pytest.mark.parametrize(
-    ("density", "of_dense", "of_sparse"),
-    [(0.04, True, True), (0.1, False, True), (0.2, False, False)],
-)
-def test_density_decides(density, of_dense, of_sparse):
-    X = sparse.random_array((40, 50), density=density, format="csr", random_state=0)
-    assert sparse.issparse(by_density(X.toarray())) is of_dense
-    assert sparse.issparse(by_density(X)) is of_sparse

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from pairmend import CorrectedPairwiseClassifier, PairwiseClassifier, pairwise
+from pairmend.forests.estimator import MultiLabelForest
 from pairmend.mended.base_models import MultiLabelKernelRidge
 from pairmend.neighbourhoods import GaussianNeighbourhood, GlobalNeighbourhood
 from public_classifiers import CLASSIFIERS, data_for, made
@@ -79,12 +80,18 @@ def with_zeros(rows):
     return sparse.csr_array((rows.toarray()[row, column], column, indptr), shape=rows.shape)
 
 
+BASES = {
+    "forest": MultiLabelForest(10, random_state=0),
+    "kernel ridge": MultiLabelKernelRidge(random_state=0),
+}
+
+
 @pytest.mark.parametrize("change", [in_two_parts, with_zeros])
-@pytest.mark.parametrize("name", [*CLASSIFIERS, "kernel ridge"])
+@pytest.mark.parametrize("name", [*CLASSIFIERS, *BASES])
 def test_how_sparse_rows_are_stored_changes_nothing(name, change):
     own = {}
-    if name == "kernel ridge":
-        name, own = "MendedClassifier", {"estimator": MultiLabelKernelRidge(random_state=0)}
+    if name in BASES:
+        name, own = "MendedClassifier", {"estimator": BASES[name]}
     X, y = data_for(name)
     rows = sparse.csr_array(np.where(X > 0.5, X, 0))
     stored = change(rows)

@@ -5,6 +5,7 @@ import pickle
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -86,3 +87,9 @@ def test_public_names():
     assert sorted(LOSSES) == list(LOSS_NAMES)  # which the command line offers
     for name in pairmend.__all__:
         assert "Examples\n    --------" in getattr(pairmend, name).__doc__, name
+
+
+def test_the_extra_of_everything_has_all_others_but_dask():
+    path = Path(__file__).parents[1] / "pyproject.toml"
+    extras = tomllib.loads(path.read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(re.findall(r"\w+", extras["all"][0])) == {"pairmend", *extras} - {"all", "dask"}

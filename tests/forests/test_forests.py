@@ -154,18 +154,3 @@ def test_damaged_trees_are_refused(data, name, change, kind):
     object.__setattr__(model.trees_, name, change(model.trees_))
     with pytest.raises(ValueError, match="damaged: fit the classifier again"):
         model.predict_proba(X)
-
-
-def test_any_csr_matrix_is_read_and_not_changed(data):
-    X, Y, _ = data
-    plain = sparse.csr_matrix(np.where(X > 0, X, 0))
-    halves = np.repeat(plain.data / 2, 2), np.repeat(plain.indices, 2), plain.indptr * 2
-    order = np.lexsort((-plain.indices, np.repeat(np.arange(90), np.diff(plain.indptr))))
-    unsorted = plain.data[order], plain.indices[order], plain.indptr
-    expected = MultiLabelForest(10, random_state=0).fit_out_of_bag(plain, Y)
-    for parts in (halves, unsorted):
-        given = sparse.csr_matrix(parts, shape=plain.shape)
-        for part in (given.data, given.indices, given.indptr):
-            part.flags.writeable = False
-        found = MultiLabelForest(10, random_state=0).fit_out_of_bag(given, Y)
-        np.testing.assert_array_equal(found, expected)

@@ -245,27 +245,6 @@ def test_texts_and_dictionaries(small_set):
     np.testing.assert_array_equal(named.fit(counts, Y).predict(counts), Y)
 
 
-def test_whole_weights_equal_repeated_rows(small_set):
-    """With fixed parameters: the search leaves out a row with all of its weight."""
-    X, Y = small_set
-    weights = np.random.RandomState(0).randint(1, 4, size=80)
-    rows = np.repeat(np.arange(80), weights)
-    folds = list(KFold(4).split(X))
-    numbered = [tuple(np.flatnonzero(np.isin(rows, part)) for part in fold) for fold in folds]
-    fixed = {"beta": 2.0, "scaling": "range", "shrinkage": 1.0, "decision": "labels"}
-    weighted = quick(cv=folds, **fixed).fit(X, Y, sample_weight=weights)
-    repeated = quick(cv=numbered, **fixed).fit(X[rows], Y[rows])
-    unweighted = quick(cv=folds, **fixed).fit(X, Y)
-    new = X + 0.1
-    first, second, third = (
-        # Corrections before they are stacked: by the confusion matrices around rows that are new.
-        clf._corrector.by_label.terms(new, clf.estimator_.predict_proba(new))["range"]
-        for clf in (weighted, repeated, unweighted)
-    )
-    np.testing.assert_allclose(first, second, atol=1e-10)
-    assert abs(first - third).max() > 0.01
-
-
 def test_weights_are_routed_or_refused(small_set):
     X, Y = small_set
     weights = np.random.RandomState(1).randint(3, size=80) / 2

@@ -18,7 +18,7 @@ from pairmend.thresholds import (
     F1Thresholds,
     TopLabels,
 )
-from slow_label_sets import local_lift
+from slow_label_sets import local_lift, log_scores
 
 SETTINGS = [
     {},
@@ -131,12 +131,6 @@ def test_corrections_equal_the_loops(rings, parameters, weighted):
 def test_the_most_likely_sets_are_listed(rings):
     X, Y = rings
     clf = fitted(X, Y, decision="sets")
-    seen, counts = np.unique(Y, axis=0, return_counts=True)
-    shares = (Y.sum(axis=0) + 1) / (len(Y) + 2)
-
-    def product(p):
-        return np.array([np.prod(np.where(each == 1, p, 1 - p)) for each in seen])
-
     best = np.argmin(clf.decisions_["loss"])
     exponent, local_exponent = (
         clf.decisions_[name][best] for name in ("lift_exponent", "local_exponent")
@@ -144,12 +138,12 @@ def test_the_most_likely_sets_are_listed(rings):
     local = clf._corrector.label_sets.local
 
     def likely(p):
-        found = product(p) * (counts / len(Y) / product(shares)) ** exponent
-        found *= local_lift(local, p) ** local_exponent
+        _, scores = log_scores(Y == 1, np.ones(len(Y)), p, exponent)
+        found = np.exp(scores) * local_lift(local, p) ** local_exponent
         return found / found.sum()
 
     predicted, base = clf.predict(X[:40]), clf.estimator_.predict_proba(X[:40])
-    names = [tuple(str(k) for k in np.flatnonzero(each)) for each in seen]
+    names = [tuple(str(k) for k in np.flatnonzero(each)) for each in np.unique(Y, axis=0)]
     changed = 0
     for explanation, labels, p in zip(explained(clf, X[:40]), predicted, base, strict=True):
         by_label = np.array([e.base + e.amount("correction") for e in explanation.labels])

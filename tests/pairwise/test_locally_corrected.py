@@ -13,7 +13,7 @@ from pairmend import (
     GlobalNeighbourhood,
     RandomSubspaceNB,
 )
-from pairmend.pairwise import CorrectedBinaryRelevance, CorrectedMulticlassClassifier
+from pairmend.pairwise import CorrectedMulticlassClassifier
 
 LOGISTIC = LogisticRegression(C=0.1, tol=1e-10, max_iter=1000)
 BASES = {"nb": RandomSubspaceNB(subspace=0.5), "logistic": LOGISTIC, "gaussian": GaussianNB()}
@@ -60,11 +60,6 @@ def test_two_classes_are_a_pair(base, neighbourhood, validation, reference, rng)
     np.testing.assert_allclose(both.predict_proba(queries), pair.predict_proba(queries), atol=1e-9)
     np.testing.assert_allclose(both.confusion(queries), pair.confusion(queries)[:, 0], atol=1e-9)
     np.testing.assert_array_equal(both.predict(queries), pair.predict(queries))
-    # A label against the rest is the same problem once more, the label being the second class.
-    label = CorrectedBinaryRelevance(**params).fit(X, (y == "yes")[:, None], sample_weight=weights)
-    np.testing.assert_allclose(
-        label.predict_proba(queries)[:, 0], both.predict_proba(queries)[:, 1], atol=1e-9
-    )
 
 
 def test_classes_that_a_part_lacks(rng):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_multilabel_classification
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, LinearSVC
 
@@ -110,18 +109,6 @@ def test_models_are_evaluated_as_often_as_counted_and_in_batches(many_labels):
     alone = [clf.predict_counted(X[row : row + 1]) for row in range(5)]
     np.testing.assert_array_equal([one.n_evaluated[0] for one in alone], counted.n_evaluated[:5])
     np.testing.assert_array_equal(np.vstack([one.labels for one in alone]), counted.labels[:5])
-
-
-@pytest.mark.parametrize("base", [GaussianNB(), LogisticRegression(C=0.1), None], ids=str)
-def test_the_same_labels_as_the_full_vote(many_labels, base):
-    X, Y = many_labels[0], many_labels[1].copy()
-    Y[:, 2], Y[:, 5], Y[:, 7] = 0, 1, Y[:, 6]  # never, always, always with another
-    clf = QWeightedVoting(base, random_state=0).fit(X[:80], Y[:80, :8])
-    full = CalibratedLabelRanking(base, voting="votes", random_state=0).fit(X[:80], Y[:80, :8])
-    counted = clf.predict_counted(X)
-    np.testing.assert_array_equal(counted.labels, full.predict(X))
-    np.testing.assert_allclose(clf.predict_proba(X), full.predict_proba(X), atol=1e-12)
-    assert counted.n_evaluated.mean() < 36
 
 
 def test_predictions_vote_where_there_are_no_probabilities(small_set):

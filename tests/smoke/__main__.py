@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 import venv
 from pathlib import Path
@@ -23,15 +22,10 @@ def main(chosen: list[str]) -> None:
     """Check the extras that are named, or all of them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = ["core", *(name for name in project["optional-dependencies"] if name != "all")]
-    if unknown := set(chosen) - {*extras, "all"}:
-        sys.exit(f"there is no extra {', '.join(sorted(unknown))}; expected {', '.join(extras)}")
-    wheels = list((ROOT / "dist").glob("*.whl"))
-    if len(wheels) != 1:
-        sys.exit(f"expected one wheel in dist, found {len(wheels)}: run make dist")
+    (wheel,) = (ROOT / "dist").glob("*.whl")
     for extra in chosen or extras:
-        started = time.monotonic()
-        check(wheels[0], extra)
-        print(f"{extra}: {time.monotonic() - started:.0f} s", flush=True)
+        check(wheel, extra)
+        print(f"{extra}: passed", flush=True)
 
 
 def check(wheel: Path, extra: str) -> None:
