@@ -9,7 +9,6 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from array_libraries import LIBRARIES, Library, dispatched
 from pairmend import _logistic_solver as logistic_solver
 from pairmend._logistic_solver import LogisticRows
 
@@ -87,14 +86,6 @@ def test_a_fit_may_start_from_another_and_end_early(container, size):
     assert near.n_iter.sum() < expected.n_iter.sum()
     found = rows.fit(1.0 / size**2, start=near)
     np.testing.assert_allclose(found.coef * size, expected.coef * size, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("name", LIBRARIES)
-def test_other_array_libraries(name):
-    X, Y, weights = generated()
-    with dispatched():
-        found = fit_logistic(Library(name)(X), Y, weights, 1.0)
-    assert_equal(found, fit_logistic(X, Y, weights, 1.0), atol=1e-10)
 
 
 @pytest.mark.parametrize("density", [0.02, 0.5])

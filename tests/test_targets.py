@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from pairmend import CorrectedPairwiseClassifier, MendedClassifier, PairwiseClassifier
 from pairmend.base_classifiers import ScaledLogisticRegression
 from pairmend.baselines import BinaryRelevance
+from pairmend.pairwise import PairwisePerceptrons
 from public_classifiers import CLASSIFIERS, ONE_DIMENSIONAL, data_for, made, rows
 
 NAMES = np.array(["people", "sand", "sea", "sun"])  # sorted, as the labels of tags are
@@ -73,17 +74,33 @@ def test_two_classes_are_one_pair():
     np.testing.assert_array_equal(clf.predict(X), expected.predict(X))
 
 
-def test_tags_of_further_rows():
+@pytest.mark.parametrize("kind", [CorrectedPairwiseClassifier, PairwisePerceptrons])
+def test_targets_of_further_rows(kind):
     first, second = slice(0, 30), slice(30, None)
-    fitted, expected = (
-        CorrectedPairwiseClassifier(random_state=0)
-        .partial_fit(X[first], y[first], classes=NAMES)
-        .partial_fit(X[second], y[second])
-        for y in (TAGS, Y)
+    frame, named = pd.DataFrame(X).add_prefix("f"), pd.DataFrame(Y, columns=NAMES)
+    y = NAMES[X[:, :3].argmax(axis=1)]
+    of_tags, of_names, of_classes = (
+        kind(random_state=0)
+        .partial_fit(given[first], target[first], classes=NAMES)
+        .partial_fit(given[second], target[second])
+        for given, target in ((X, TAGS), (frame, named), (X, y))
     )
-    np.testing.assert_array_equal(fitted.predict_proba(X), expected.predict_proba(X))
-    with pytest.raises(ValueError, match=r"tags that are not among the labels.*\['fog'\]"):
-        fitted.partial_fit(X[:2], [["fog"], ["sea"]])
+    np.testing.assert_array_equal(of_tags.predict_proba(X), of_names.predict_proba(frame))
+    assert of_classes.classes_.tolist() == of_tags.classes_.tolist() == NAMES.tolist()
+    assert of_classes.partial_fit(X[:1], y[:1]).score(X, y) > 0.5
+    assert of_names.partial_fit(frame, Y).classes_.tolist() == NAMES.tolist()
+    for clf, given, target, params, message in (
+        (of_tags, X[:2], [["fog"], ["sea"]], {}, r"tags that are not among the labels.*\['fog'\]"),
+        (of_names, frame, named[["sea", "sun"]], {}, "y has the labels"),
+        (of_names, frame, y, {}, "earlier call had indicators"),
+        (of_names, frame[["f0"]], named, {}, "columns|feature names"),
+        (of_classes, X[:1], ["dog"], {}, "unseen.*dog"),
+        (of_classes, X, y, {"classes": ["sea", "sun"]}, "classes are .* but were"),
+        (of_classes, X, Y, {}, "indicators .* but an earlier call had classes"),
+        (of_classes, X[:, :2], y, {}, "X has 2 features"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clf.partial_fit(given, target, **params)
 
 
 NO_INDICATOR = "must hold 0 and 1 only, but row ., column . is "

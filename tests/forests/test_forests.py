@@ -80,14 +80,6 @@ def test_missing_values_rows_in_all_samples_and_threads(data):
     assert 40 < in_sample.sum() < 75  # about 63 % of 90
 
 
-@pytest.mark.parametrize("value", [1e30, 1e80, -1e80])
-def test_features_beyond_single_precision(value):
-    X = np.array([[0.0], [0.0], [1.0], [1.0], [value]] * 4)
-    Y = np.array([[0], [0], [1], [1], [1]] * 4)
-    forest = MultiLabelForest(10, random_state=0)
-    assert np.isfinite(forest.fit(X, Y).predict_proba(X)).all()
-
-
 def test_many_labels(data):
     """Trees separate random sums of labels; memory of models and predictions is bounded."""
     X, Y, _ = data

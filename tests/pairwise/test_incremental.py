@@ -164,12 +164,6 @@ def test_frames_and_classes(rng):
     assert clf.classes_.tolist() == ["blue", "green", "none", "red"]
     assert clf.feature_names_in_.tolist() == ["size", "colour"]
     assert_same(clf, at_once(clf, X, y), X)
-    for rows, target, message in (
-        (X[:1], ["white"], "unseen.*white"),
-        (X[["size"]], y, "columns|feature names"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            clf.partial_fit(rows, target)
 
 
 def test_unsupported_partial_fit_is_refused(rows):
@@ -191,14 +185,12 @@ def test_unsupported_partial_fit_is_refused(rows):
     clf = clone(CLF).partial_fit(X, Y)
     before, params = outputs(clf, X), clf.get_params(deep=False)
     few = AdaptiveNeighbourhood(k=999)
-    for X_bad, Y_bad, change, message in (
-        (X[:, :2], Y, {}, "X has 2 features"),
-        (X, Y[:, :3], {}, "y has the labels"),
-        (X, Y, {"calibration_label": True}, "calibration_label must not change"),
-        (X, Y, {"neighbourhood": few}, "needs at least \\d+ validation rows"),
+    for change, message in (
+        ({"calibration_label": True}, "calibration_label must not change"),
+        ({"neighbourhood": few}, "needs at least \\d+ validation rows"),
     ):
         with pytest.raises(ValueError, match=message):
-            clf.set_params(**{**params, **change}).partial_fit(X_bad, Y_bad)
+            clf.set_params(**{**params, **change}).partial_fit(X, Y)
     clf.set_params(**params)
     for old, new in zip(before, outputs(clf, X), strict=True):
         np.testing.assert_array_equal(old, new)

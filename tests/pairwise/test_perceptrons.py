@@ -1,7 +1,6 @@
 """Perceptrons of all pairs against scikit-learn's."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -42,6 +41,8 @@ def test_votes_go_to_the_side_of_the_hyperplane(small_set):
     np.testing.assert_allclose(support, (1 + margins / length) / 2, atol=1e-12)
     votes = references.scores((margins > 0) * 1.0, 5)
     np.testing.assert_array_equal(clf.predict(X), votes[:, :4] > votes[:, 4:])
+    with pytest.raises(ValueError, match="pairs need at least two"):
+        clf.set_params(calibration_label=False).fit(X, Y[:, :1])
 
 
 @pytest.mark.parametrize(("average", "layouts"), [(False, (1, 0)), (True, (0, 0))])
@@ -56,31 +57,3 @@ def test_partial_fits_go_on(small_set, average, layouts):
     np.testing.assert_array_equal(parts.predict_proba(X), once.predict_proba(X))
     again = clone(PLAIN).set_params(max_iter=2, average=average).fit(X, Y)
     np.testing.assert_array_equal(parts.partial_fit(X, Y).coef_, again.coef_)
-
-
-def test_classes_and_names_of_a_stream(rng):
-    X = rng.rand(30, 3)
-    y = np.array(["ant", "bee", "cat"])[X.argmax(axis=1)]
-    clf = clone(PLAIN).partial_fit(X[:1], y[:1], classes=["cat", "ant", "bee"])
-    clf.partial_fit(X, y)
-    assert clf.classes_.tolist() == ["ant", "bee", "cat"]
-    for _ in range(200):
-        clf.partial_fit(X, y)
-    assert clf.score(X, y) > 0.9
-    indicators = np.eye(3, dtype=int)[X.argmax(axis=1)]
-    for rows, target, params, message in (
-        (X[:1], ["dog"], {}, "previously unseen labels: .*dog"),
-        (X, y, {"classes": ["ant", "bee"]}, "classes are .* but were"),
-        (X, indicators, {}, "indicators .* but an earlier call had classes"),
-        (X[:, :2], y, {}, "X has 2 features"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            clf.partial_fit(rows, target, **params)
-    Y = pd.DataFrame({"sea": y == "ant", "sky": y == "bee"}).astype(int)
-    named = clone(PLAIN).partial_fit(X, Y)
-    with pytest.raises(ValueError, match="earlier call had indicators"):
-        named.partial_fit(X, y)
-    assert named.partial_fit(X, Y.to_numpy()).classes_.tolist() == ["sea", "sky"]
-    alone = clone(PLAIN).set_params(calibration_label=False)
-    with pytest.raises(ValueError, match="pairs need at least two"):
-        alone.fit(X, Y[["sea"]])
