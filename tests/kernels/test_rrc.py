@@ -78,7 +78,7 @@ def probability(supports, c):
         return beta.pdf(x, n * supports[c], n - n * supports[c]) * np.prod(others)
 
     middles = np.clip(supports, 1e-6, 1 - 1e-6)
-    return quad(integrand, 0, 1, points=middles, limit=200, epsabs=1e-13, epsrel=1e-12)[0]
+    return quad(integrand, 0, 1, points=middles, limit=500, epsabs=1e-13, epsrel=1e-12)[0]
 
 
 @pytest.mark.parametrize(
@@ -89,27 +89,19 @@ def probability(supports, c):
         [1 / 3] * 3,
         [0.7, 0.1, 0.1, 0.05, 0.05],
         [0.3, 0.25, 0.15, 0.1, 0.1, 0.05, 0.03, 0.02],
+        *(np.random.RandomState(0).dirichlet(np.ones(n)).tolist() for n in (30, 200)),
+        *([1 / n] * n for n in (30, 200)),
+        [0.5, *[0.0] * 198, 0.5],
     ],
+    ids=len,
 )
 def test_beta_reference_of_classes_equals_the_integral(supports):
     found = beta_class_reference(np.array([supports]))[0]
-    for c in np.flatnonzero(supports):
+    largest = np.argsort(supports)[-8:]
+    for c in largest[np.take(supports, largest) > 0]:
         expected = probability(supports, c) if c else 1 - found[1:].sum()
-        assert found[c] == pytest.approx(expected, abs=1e-11)
+        assert found[c] == pytest.approx(expected, abs=1e-11 if len(supports) < 30 else 1e-10)
     assert found.sum() == pytest.approx(1, abs=1e-14)
-
-
-@pytest.mark.parametrize("n_classes", [3, 30, 200])
-def test_many_classes(n_classes, rng):
-    supports = rng.dirichlet(np.ones(n_classes))
-    drawn = rng.beta(n_classes * supports, n_classes * (1 - supports), size=(40000, n_classes))
-    share = np.bincount(drawn.argmax(axis=1), minlength=n_classes) / len(drawn)
-    found = beta_class_reference(supports[np.newaxis])[0]
-    np.testing.assert_allclose(found, share, atol=4 * np.sqrt(0.25 / len(drawn)))
-    equal, two = np.full((1, n_classes), 1 / n_classes), np.zeros((1, n_classes))
-    two[0, [0, n_classes - 1]] = 0.5
-    for same in (equal, two):
-        np.testing.assert_allclose(beta_class_reference(same), same, atol=1e-10)
 
 
 @given(
