@@ -69,13 +69,12 @@ def test_folded_probabilities_do_not_depend_on_their_order(probability):
 
 def probability(supports, c):
     """Integrate the definition by adaptive quadrature; the density of c must be finite."""
-    n = len(supports)
+    n, others = len(supports), np.delete(supports, c)
+    others = n * others[others > 0]
 
     def integrand(x):
-        others = [
-            betainc(n * s, n - n * s, x) if s else 1 for k, s in enumerate(supports) if k != c
-        ]
-        return beta.pdf(x, n * supports[c], n - n * supports[c]) * np.prod(others)
+        own = beta.pdf(x, n * supports[c], n - n * supports[c])
+        return own * betainc(others, n - others, x).prod()
 
     middles = np.clip(supports, 1e-6, 1 - 1e-6)
     return quad(integrand, 0, 1, points=middles, limit=500, epsabs=1e-13, epsrel=1e-12)[0]
