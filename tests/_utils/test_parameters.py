@@ -67,6 +67,14 @@ def test_parameters_of_prediction_equal_those_of_a_new_fit(name):
             clf.set_params(**{parameter: value})
             expected = outputs(clone(clf).fit(X, y), X)
             assert_same_outputs(outputs(clf, X), expected, f"{parameter}={value!r}")
+        clf.set_params(**{parameter: "unknown"})
+        message = f"'{parameter}' parameter of|{parameter}='unknown'"
+        with pytest.raises(ValueError, match=message):
+            clf.predict(X)
+        if parameter != "criterion":  # on which probabilities do not depend
+            with pytest.raises(ValueError, match=message):
+                clf.predict_proba(X)
+        clf.set_params(**{parameter: value})
 
 
 def test_parameters_of_decisions_take_effect_after_fit():
@@ -94,23 +102,6 @@ def test_parameters_of_decisions_take_effect_after_fit():
         assert list(map(str, clf.explain(X[:2]))) == list(map(str, fresh.explain(X[:2])))
         seen.add(clf.predict(X).sum())
     assert len(seen) > 4  # the changes do change something
-
-
-@pytest.mark.parametrize(
-    ("name", "parameter", "value"),
-    [
-        ("MendedClassifier", "decision", "set"),
-        ("MendedClassifier", "threshold", 2.0),
-        ("BradleyTerryClassifier", "prior", -1.0),
-        ("ParallelHyperplanesSVM", "voting", "loud"),
-    ],
-)
-def test_parameters_of_prediction_are_checked_at_prediction(name, parameter, value):
-    X, y = data_for(name)
-    clf = made(name).fit(X, y).set_params(**{parameter: value})
-    for method in (clf.predict, clf.predict_proba):
-        with pytest.raises(ValueError, match=f"'{parameter}' parameter of {name}"):
-            method(X)
 
 
 # Other valid values of all parameters that need a new fit, nested ones by their last name.

@@ -14,13 +14,13 @@ from sklearn.metrics import (
 )
 from sklearn.naive_bayes import GaussianNB
 
+from correction_reference import local_lift, log_scores
 from pairmend import MendedClassifier, thresholds
 from pairmend.mended import corrector
 from pairmend.mended.corrector import PROBA_MARGIN, LabelSets, LocalSets, OwnSets
 from pairmend.mended.search import DecisionScorer
 from pairmend.metrics import LOSSES, WEIGHTED_LOSSES
 from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold, TopLabels
-from slow_label_sets import local_lift, log_scores
 
 
 def problem(seed, n_rows=60, weighted=True):

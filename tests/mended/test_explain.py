@@ -11,6 +11,7 @@ from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
 
 import references
+from correction_reference import local_lift, log_scores
 from pairmend import MendedClassifier
 from pairmend.baselines import BinaryRelevance
 from pairmend.thresholds import (
@@ -18,7 +19,6 @@ from pairmend.thresholds import (
     F1Thresholds,
     TopLabels,
 )
-from slow_label_sets import local_lift, log_scores
 
 SETTINGS = [
     {},
