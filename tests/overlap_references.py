@@ -32,18 +32,6 @@ def bradley_terry_loss(unknowns, wins_or_ties, against_virtual, prior):
     return -total
 
 
-def bradley_terry(wins_or_ties, against_virtual, prior):
-    """Strengths that a general-purpose optimiser finds."""
-    found = minimize(
-        bradley_terry_loss,
-        np.append(np.zeros(len(against_virtual)), 0.0),
-        args=(wins_or_ties, against_virtual, prior),
-        method="BFGS",
-        options={"gtol": 1e-7},
-    ).x
-    return np.exp(found[:-1])
-
-
 def parallel_hyperplanes(X, Y, costs):
     """Direction and two thresholds, as a quadratic programme with a slack for each distance."""
     n, d = X.shape

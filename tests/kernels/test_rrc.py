@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.integrate import quad
-from scipy.special import betainc, zeta
+from scipy.special import betainc, expit, zeta
 from scipy.stats import beta
 
 import references
@@ -19,6 +20,7 @@ from pairmend.kernels.rrc import (
     fold_rounded,
     unfold,
 )
+from pairmend.naive_bayes.likelihood import SMALLEST, folded_mean_logistic
 
 every_reference = pytest.mark.parametrize("name", REFERENCES)
 
@@ -127,3 +129,11 @@ def test_two_classes_and_ties():
     supports = np.array([[0.2, 0.5, 0.3], [1 / 3, 1 / 3, 1 - 2 / 3]])
     crisp = CLASS_REFERENCES["crisp"](supports)
     np.testing.assert_allclose(crisp, [[0, 1, 0], [1 / 3] * 3])
+
+
+@given(arrays(float, (4, 3, 2), elements=st.floats(-1e4, 1e4)))
+def test_both_means_of_logistic_functions_keep_their_digits(against):
+    first, second = (np.mean(expit(sign * against), axis=0) for sign in (-1, 1))
+    for turned, pair in ((against, (first, second)), (-against, (second, first))):
+        for found, expected in zip(unfold(folded_mean_logistic(turned.copy())), pair, strict=True):
+            np.testing.assert_allclose(found, np.maximum(expected, SMALLEST), rtol=1e-14)

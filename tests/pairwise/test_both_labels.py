@@ -5,12 +5,16 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 import overlap_references as references
 from pairmend.baselines import BinaryRelevance
+from pairmend.kernels.bradley_terry import bradley_terry
 from pairmend.pairwise import (
     BradleyTerryClassifier,
     FourClassPairsClassifier,
@@ -53,11 +57,35 @@ def test_bradley_terry(few):
         virtual = relevance(*given[1:], query)
         expected = [at_least[i, j] for i, j in clf.pairs_ if j < 3]
         np.testing.assert_allclose(supports[row, clf.pairs_[:, 1] < 3, 0], expected, atol=1e-12)
-        strengths = references.bradley_terry(at_least, virtual, 0.2)
-        np.testing.assert_allclose(scores[row], strengths / (1 + strengths), atol=1e-5)
+        (strengths,), _ = bradley_terry(at_least[np.newaxis], np.array([virtual]), prior=0.2)
+        np.testing.assert_allclose(scores[row], strengths / (1 + strengths), atol=1e-11)
     np.testing.assert_array_equal(clf.predict(X[58:64]), scores > 0.5)
     # 0 and 2 share no row, so one classifier will do; those of the virtual label stand alone.
     assert [len(own) for own in clf.models_] == [2, 1, 1, 2, 1, 1]
+
+
+@given(
+    st.integers(1, 5).flatmap(
+        lambda n: arrays(float, (n, n + 1), elements=st.sampled_from([0, 0.2, 0.5, 0.99, 1.0]))
+    )
+)
+def test_strengths_maximise_the_likelihood_locally(comparisons):
+    # Zeros and ones: labels that always or never win, contradictory pairs.
+    wins_or_ties, against_virtual = comparisons[:, :-1], comparisons[:, -1]
+    strengths, factors = bradley_terry(
+        wins_or_ties[np.newaxis], against_virtual[np.newaxis], prior=0.1
+    )
+    assert np.isfinite(strengths).all()
+    assert (strengths > 0).all()
+    assert (factors > 1).all()
+    found = np.append(np.log(strengths[0]), np.log(np.log(factors[0])))
+    best = references.bradley_terry_loss(found, wins_or_ties, against_virtual, 0.1)
+    for direction in np.eye(len(found)):
+        for step in (-1e-3, 1e-3):
+            neighbour = found + step * direction
+            assert (
+                references.bradley_terry_loss(neighbour, wins_or_ties, against_virtual, 0.1) > best
+            )
 
 
 @pytest.mark.parametrize("voting", ["soft", "votes"])
