@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.metrics import (
-    average_precision_score,
     get_scorer,
     jaccard_score,
     make_scorer,
@@ -19,7 +18,7 @@ from pairmend import MendedClassifier, thresholds
 from pairmend.mended import corrector
 from pairmend.mended.corrector import PROBA_MARGIN, LabelSets, LocalSets, OwnSets
 from pairmend.mended.search import DecisionScorer
-from pairmend.metrics import LOSSES, WEIGHTED_LOSSES
+from pairmend.metrics import WEIGHTED_LOSSES
 from pairmend.thresholds import CardinalityThreshold, F1Thresholds, FixedThreshold, TopLabels
 
 
@@ -105,16 +104,37 @@ def test_damaged_sets_are_refused(forge):
                 method(proba)
 
 
+CRITERIA = {name: (name, loss) for name, loss in WEIGHTED_LOSSES.items()} | {
+    "jaccard": (
+        make_scorer(jaccard_score, average="micro"),
+        lambda Y, d, w: -jaccard_score(Y, d, average="micro", sample_weight=w),
+    ),
+    "without weights": (
+        make_scorer(lambda Y, decided: np.mean(decided == Y)),
+        lambda Y, d, w: -np.mean(d == Y),
+    ),
+    "constant": (lambda clf, X, y: 0.25, lambda Y, d, w: -0.25),
+    "mean of weights": (
+        lambda clf, X, y, sample_weight=1.0: np.mean(sample_weight),
+        lambda Y, d, w: -w.mean(),
+    ),
+}
+"""Losses and scorers, and the losses of decisions."""
+
+
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("criterion", LOSSES)
-def test_the_decision_of_least_loss_is_chosen_on_other_rows(criterion, weighted, small_set, rng):
+@pytest.mark.parametrize("n_labels", [2, 4])
+@pytest.mark.parametrize("metric", CRITERIA)
+def test_the_decision_of_least_loss_is_chosen_on_other_rows(
+    metric, n_labels, weighted, small_set, rng
+):
     """Labels that depend on the place, and label sets of which some never occur."""
-    X, Y = small_set
+    X, Y, (criterion, loss) = small_set[0], small_set[1][:, :n_labels], CRITERIA[metric]
     weights = rng.choice([0.5, 1.0, 3.0], size=80) if weighted else np.ones(80)
     clf = MendedClassifier(GaussianNB(), cv=4, criterion=criterion, random_state=0)
     clf.fit(X, Y, sample_weight=weights)
     found, rows, sets = clf.decisions_, clf._out_of_fold, clf._corrector.label_sets
-    loss, losses = WEIGHTED_LOSSES[criterion], []
+    losses = []
     for name, *exponents in zip(*(found[key] for key in list(found)[:4]), strict=True):
         parts = []
         for fold in rows.folds:
@@ -171,43 +191,16 @@ def test_the_simplest_threshold_comes_first_and_a_scorer_equals_its_name(criteri
     np.testing.assert_array_equal(clf.predict(small_set[0]), same)
 
 
-@pytest.mark.parametrize("n_labels", [1, 2, 3])
-def test_losses_of_scorers_are_negative_scores_with_weights_if_they_take_them(n_labels, rng):
-    Y, decisions = rng.rand(40, n_labels) < 0.5, rng.rand(40, n_labels) < 0.5
-    proba, weights = rng.rand(40, n_labels), rng.rand(40) + 0.1
-    folds, options = [np.arange(0, 15), np.arange(15, 40)], {"average": "micro"}
-
-    def mean_loss(metric):
-        return DecisionScorer(metric, Y, folds, weights).loss(decisions.astype(int), proba)
-
-    def mean(metric, predictions, **options):
-        parts = [
-            metric(Y[fold].astype(int), predictions[fold], sample_weight=weights[fold], **options)
-            for fold in folds
-        ]
-        return np.mean(parts)
-
-    if n_labels > 1:
-        scorer = make_scorer(jaccard_score, **options)
-        assert mean_loss(scorer) == pytest.approx(-mean(jaccard_score, decisions, **options))
-    found = mean_loss(get_scorer("average_precision"))
-    assert found == pytest.approx(-mean(average_precision_score, proba))
-    plain = make_scorer(lambda Y, decisions: np.mean(decisions == Y))
-    parts = [(Y[fold] == decisions[fold]).mean() for fold in folds]
-    assert mean_loss(plain) == pytest.approx(-np.mean(parts))
-    assert mean_loss(lambda clf, X, y: 0.25) == -0.25
-    found = mean_loss(lambda clf, X, y, sample_weight: sample_weight.sum())
-    assert found == pytest.approx(-weights.sum() / 2)
-
-
 @pytest.mark.filterwarnings("ignore:Only one class is present")
 def test_folds_with_an_undefined_score_are_left_out_and_a_single_fold_is_split(rng):
     Y, proba = rng.rand(40, 2) < 0.5, rng.rand(40, 2)
     Y[:20, 0] = False
     folds = [np.arange(20), np.arange(20, 40)]
-    for labels, expected in ((Y, -roc_auc_score(Y[20:], proba[20:])), (Y & False, np.inf)):
-        scorer = DecisionScorer(get_scorer("roc_auc"), labels, folds)
-        assert scorer.loss(np.zeros((40, 2), dtype=int), proba) == pytest.approx(expected)
+    for n_labels in (1, 2):
+        own, p = Y[:, :n_labels], proba[:, :n_labels]
+        for labels, expected in ((own, -roc_auc_score(own[20:], p[20:])), (own & False, np.inf)):
+            scorer = DecisionScorer(get_scorer("roc_auc"), labels, folds)
+            assert scorer.loss(np.zeros(own.shape, dtype=int), p) == pytest.approx(expected)
     parts = DecisionScorer("hamming", Y, [np.arange(7)]).folds
     assert len(parts) == 5
     np.testing.assert_array_equal(np.concatenate(parts), np.arange(7))
