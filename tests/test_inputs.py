@@ -23,6 +23,7 @@ from pairmend import (
     PairwiseClassifier,
     pairwise,
 )
+from pairmend.baselines import BinaryRelevance, ClassifierChainEnsemble
 from pairmend.forests.estimator import MultiLabelForest
 from pairmend.mended.base_models import MultiLabelKernelRidge
 from pairmend.neighbourhoods import GaussianNeighbourhood, GlobalNeighbourhood
@@ -32,7 +33,7 @@ both = pytest.mark.parametrize("kind", [PairwiseClassifier, CorrectedPairwiseCla
 WRAPPING = [
     PairwiseClassifier, CorrectedPairwiseClassifier, pairwise.CorrectedBinaryRelevance,
     pairwise.BradleyTerryClassifier, pairwise.FourClassPairsClassifier,
-    pairwise.SharedFirstClassifier,
+    pairwise.SharedFirstClassifier, BinaryRelevance, ClassifierChainEnsemble,
 ]  # fmt: skip
 WORDS = np.array(["sea", "beach", "sun", "rain"])
 ON = np.random.RandomState(0).rand(60, 4) < 0.5
@@ -125,7 +126,7 @@ class WithoutNumbers(LogisticRegression):
         ("svm", {}, "'estimator' parameter"),
         (GaussianNB(), {"sample_weight": -np.ones(80)}, "[Nn]egative"),
         (GaussianNB(), {"sample_weight": np.zeros(80)}, "at least one non-zero"),
-        (WithoutNumbers(max_iter=1000), {}, "WithoutNumbers must give a column"),
+        (WithoutNumbers(max_iter=1000), {}, "(WithoutNumbers|ClassifierChain) must give a column"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

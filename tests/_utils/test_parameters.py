@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC
 
+import classifier_checks
 import pairmend
 from pairmend import GlobalNeighbourhood, MendedClassifier
 from pairmend.thresholds import F1Thresholds, FixedThreshold, NeverEmpty, TopLabels
@@ -32,15 +33,12 @@ with_default_base = pytest.mark.parametrize(
 
 
 def outputs(clf, X):
-    methods = ("predict", "predict_proba", "decision_function", "pair_support", "pair_supports",
-               "pair_corrected", "confusion")  # fmt: skip
-    return {method: getattr(clf, method)(X) for method in methods if hasattr(clf, method)}
+    return [clf.predict(X), *classifier_checks.outputs(clf, X)]
 
 
 def assert_same_outputs(first, second, about):
-    assert first.keys() == second.keys(), about
-    for method, found in first.items():
-        np.testing.assert_array_equal(found, second[method], err_msg=f"{method}: {about}")
+    for found, expected in zip(first, second, strict=True):
+        np.testing.assert_array_equal(found, expected, err_msg=str(about))
 
 
 # Other values of the parameters that act at prediction, all tried one after another.
@@ -152,7 +150,7 @@ def test_default_objects_follow_the_conventions_of_parameters(name):
     assert search.best_estimator_.get_params()["estimator__n_subspaces"] == 1
     assert clf.estimator is None
     searched = outputs(search.best_estimator_, X)
-    assert any((searched[method] != default[method]).any() for method in default)
+    assert any((a != b).any() for a, b in zip(searched, default, strict=True))
     given = clone(clf).set_params(estimator=LogisticRegression(), estimator__C=3.0)
     assert given.estimator.C == 3.0
     for unknown in ("estimator__nonsense", "nonsense__C"):
