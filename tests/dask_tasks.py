@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from classifier_checks import outputs
+
 da = pytest.importorskip("dask.array", reason="needs pip install 'pairmend[dask]'")
 dd = pytest.importorskip("dask.dataframe", reason="needs pip install 'pairmend[dask]'")
 
@@ -63,8 +65,6 @@ def assert_same(ours, local, X, atol=1e-9):
     """Compare two fitted classifiers: attributes, scores and predictions."""
     assert vars(ours).keys() == vars(local).keys()
     assert ours.n_features_in_ == local.n_features_in_
-    for method in ("predict_proba", "pair_support"):
-        if hasattr(local, method):
-            found, expected = getattr(ours, method)(X), getattr(local, method)(X)
-            np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
+    for found, expected in zip(outputs(ours, X), outputs(local, X), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
     np.testing.assert_array_equal(ours.predict(X), local.predict(X))

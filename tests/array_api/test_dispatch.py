@@ -19,6 +19,7 @@ from pairmend import (
 )
 from pairmend._utils.sklearn_private import HAS_ARRAY_API
 from pairmend.metrics import LOSSES, reliability
+from pairmend.persistence import load_model, save_model
 from pairmend.thresholds import (
     BatchF1Thresholds,
     CardinalityThreshold,
@@ -215,13 +216,18 @@ def test_a_moved_classifier_predicts_the_same(clf, target, name, label_set):
 
 
 @every_library
-def test_numpy_rows_after_a_fit_on_a_device(name, label_set):
+def test_numpy_rows_after_a_fit_on_a_device(name, label_set, tmp_path):
+    """Model files hold arrays of numpy."""
     library, (X, Y) = Library(name), label_set
-    with dispatched():
-        for clf in (MendedClassifier(None, cv=2), CorrectedPairwiseClassifier()):
+    for clf in (MendedClassifier(cv=2), CorrectedPairwiseClassifier(calibration_label=True)):
+        with dispatched():
             fitted = clf.set_params(random_state=0).fit(library(X), library(Y))
+            expected = library.numpy(fitted.predict_proba(library(X)))
             with pytest.raises(ValueError, match="must use the same namespace"):
                 fitted.explain(X[:2])
             assert len(moved_to_numpy(fitted).explain(X[:2])) == 2
-        with pytest.raises(ValueError, match="on arrays of another library than numpy"):
-            moved_to_numpy(fitted).partial_fit(X, Y)
+        save_model(fitted, tmp_path / "a.model")
+        found = load_model(tmp_path / "a.model").predict_proba(X)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    with dispatched(), pytest.raises(ValueError, match="on arrays of another library than numpy"):
+        moved_to_numpy(fitted).partial_fit(X, Y)

@@ -24,7 +24,6 @@ from pairmend import (
     RandomSubspaceNB,
 )
 from pairmend.base_classifiers import ScaledLogisticRegression
-from pairmend.persistence import load_model, save_model
 
 
 def fcm(**params):
@@ -246,14 +245,3 @@ def test_what_takes_numpy_only_is_refused_and_leaves_the_old_fit(mixed_set):
         with pytest.warns(UserWarning, match="n_jobs=1 has no effect"):
             mended(n_jobs=1).fit(library(X), library(Y))
     np.testing.assert_array_equal(before, after)
-
-
-@pytest.mark.parametrize("clf", [VARIANTS["virtual-crossed"], MendedClassifier(random_state=0)])
-def test_model_files_hold_arrays_of_numpy(clf, mixed_set, tmp_path):
-    library, (X, Y, queries) = Library("strict"), mixed_set
-    with dispatched():
-        fitted = clone(clf).fit(library(X), library(Y))
-        expected = library.numpy(fitted.predict_proba(library(queries)))
-    save_model(fitted, tmp_path / "a.model")
-    found = load_model(tmp_path / "a.model").predict_proba(queries)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)

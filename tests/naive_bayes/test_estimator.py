@@ -40,16 +40,27 @@ def test_probabilities_equal_a_loop(rng, missing, layout, weighted):
     np.testing.assert_allclose(clf.predict_proba(layout(queries)), expected, atol=1e-10)
 
 
-def test_features_with_at_most_two_values_are_categorical_unless_listed(rng):
-    X = mixed_data(rng)
-    statistics = RandomSubspaceNB().feature_statistics(X)
-    assert statistics.categorical.tolist() == [False, False, True, True, False]
-    np.testing.assert_array_equal(statistics.floor, [floor(column) for column in X.T])
-    of_sparse = RandomSubspaceNB().feature_statistics(sparse.csr_array(X))
-    assert of_sparse.categorical.tolist() == statistics.categorical.tolist()
-    assert not RandomSubspaceNB(categorical=None).feature_statistics(X).categorical.any()
-    mask = [False, True, False, False, True]
-    assert RandomSubspaceNB(categorical=mask).feature_statistics(X).categorical.tolist() == mask
+FEW = np.array([[0.5, 3.0, 2.0, 0.0], [1.5, 0.0, 2.0, 1.0], [2.5, 3.0, 2.0, 2.0]])
+MASK = [False, True, False, True]
+FRAME = pd.DataFrame({"n": [0.0, 1.0], "text": ["u", "v"], "two": [3, 4]})
+DAYS = pd.DataFrame({"n": [0.0, 1.0], "when": pd.to_datetime(["2020-01-01", "2020-01-02"])})
+
+
+@pytest.mark.parametrize(
+    ("rows", "categorical", "expected"),
+    [
+        (FEW, "auto", [False, True, True, False]),  # at most two values
+        (sparse.csr_array(FEW), "auto", [False, True, True, False]),
+        (FEW, None, [False] * 4),
+        (FEW, MASK, MASK),
+        (FRAME, ["n"], [True, True, False]),  # texts are categories in any case
+        (DAYS, None, [False] * 6),  # a date is five numbers
+        (DAYS, [0, 1], [True, True]),
+    ],
+)
+def test_which_features_are_categorical(rows, categorical, expected):
+    statistics = RandomSubspaceNB(categorical=categorical).feature_statistics(rows)
+    assert statistics.categorical.tolist() == expected
 
 
 def test_frame_columns_of_category_dtype_are_categorical(rng):
@@ -107,6 +118,7 @@ def test_size_of_subspaces(subspace, n_features, size):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
+        ({"categorical": ["color"]}, "does not select columns"),
         ({"subspace": 5}, "subspace=5 features, but X has 2 features"),
         ({"categorical": [2]}, r"categorical=\[2\] does not select columns"),
         ({"n_subspaces": 0}, "'n_subspaces' parameter of RandomSubspaceNB"),
@@ -121,15 +133,6 @@ def test_invalid_parameters_raise(parameters, message):
         PairwiseClassifier(RandomSubspaceNB(**parameters)).fit(X, y)
 
 
-def test_columns_of_frames_are_listed_by_name():
-    frame = pd.DataFrame({"n": [0.0, 1.0], "text": ["u", "v"], "two": [3, 4]})
-    with pytest.raises(ValueError, match="does not select columns"):
-        RandomSubspaceNB(categorical=["color"]).fit(frame, [0, 1])
-    # Texts are categories in any case.
-    fitted = RandomSubspaceNB(categorical=["n"]).fit(frame, [0, 1])
-    assert fitted.feature_statistics_.categorical.tolist() == [True, True, False]
-
-
 def test_feature_without_values_is_ignored(rng):
     X, y = rng.rand(20, 3), np.arange(20) % 2
     with_empty = np.column_stack([X, np.full(20, np.nan)])
@@ -140,9 +143,7 @@ def test_feature_without_values_is_ignored(rng):
 
 
 def test_dates_are_numbers_unless_declared_categorical():
-    frame = pd.DataFrame({"n": [0.0, 1.0], "when": pd.to_datetime(["2020-01-01", "2020-01-02"])})
-    as_dates = RandomSubspaceNB(1, 1.0, categorical=None).fit(frame, [0, 1])
-    assert not as_dates.feature_statistics_.categorical.any()
+    as_dates = RandomSubspaceNB(1, 1.0, categorical=None).fit(DAYS, [0, 1])
     assert as_dates.mean_[:, 1].tolist() == [18262, 18263]
-    by_number = RandomSubspaceNB(1, 1.0, categorical=[0, 1]).fit(frame, [0, 1])
-    np.testing.assert_allclose(by_number.predict_proba(frame), [[0.8, 0.2], [0.2, 0.8]])
+    by_number = RandomSubspaceNB(1, 1.0, categorical=[0, 1]).fit(DAYS, [0, 1])
+    np.testing.assert_allclose(by_number.predict_proba(DAYS), [[0.8, 0.2], [0.2, 0.8]])
