@@ -31,15 +31,10 @@ def tabulate(Y, p_decide, weights):
     return table * weights[:, np.newaxis]
 
 
-def confusion_by_loop(Y, p_decide, weights):
-    """Return confusion matrices of weighted rows."""
-    out = np.zeros((Y.shape[1], 2, 2))
-    for y, d, w in zip(Y, p_decide, weights, strict=True):
-        for label in range(Y.shape[1]):
-            truth = 0 if y[label] else 1
-            out[label, truth, 0] += w * d[label]
-            out[label, truth, 1] += w * (1 - d[label])
-    return out
+def confusion_of(Y, p_decide, weights):
+    """Return confusion matrices of weighted rows, by their definition."""
+    truths, decisions = np.stack([Y, ~Y]), np.stack([p_decide, 1 - p_decide])
+    return np.einsum("k,tkl,dkl->ltd", weights, truths, decisions)
 
 
 def sums_of_rows(points, rows, table, beta, n_doublings=0):
@@ -71,7 +66,7 @@ def test_rows_represented_by_points_equal_a_loop(seed, beta, light, own_points):
             near = np.exp(-beta * 2**doubling * (squared - squared[used].min()))
             # The largest weight times mass, masses capped at 1, is scaled to 1.
             near /= (near * np.minimum(masses, 1))[used].max()
-            expected = confusion_by_loop(Y[rest], p_decide[rest], near[own[rest]] * weights[rest])
+            expected = confusion_of(Y[rest], p_decide[rest], near[own[rest]] * weights[rest])
             np.testing.assert_allclose(confusion, expected, rtol=1e-6, atol=1e-8)
 
 

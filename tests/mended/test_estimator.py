@@ -10,6 +10,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -25,7 +26,7 @@ from pairmend import MendedClassifier
 from pairmend._utils.progress import messages_to
 from pairmend.baselines import BinaryRelevance
 from pairmend.mended.base_models import fit_stacking_weights
-from pairmend.mended.rows import Scaling, median_squared_distance
+from pairmend.mended.rows import Scaling, draw_rows, median_squared_distance
 
 quick = partial(MendedClassifier, GaussianNB(), random_state=0)
 
@@ -263,6 +264,41 @@ def test_weights_are_routed_or_refused(small_set):
         refusing = quick().set_params(estimator=GaussianNB().set_fit_request(sample_weight=False))
         with pytest.raises(TypeError, match="sample_weight"):
             refusing.fit(X, Y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("criterion", ["hamming", "macro_f1"])
+def test_what_is_chosen_follows_the_weights_by_degrees(criterion):
+    """The first half of the rows carries one label in the mean, the second all of them."""
+    X, Y = make_multilabel_classification(150, 6, n_classes=4, n_labels=1, random_state=0)
+    rows = np.vstack([X, X[::-1] + 0.1]), np.vstack([Y, np.ones_like(Y)])
+    fifth = np.arange(300) % 5
+    cv = [(np.flatnonzero(fifth != k), np.flatnonzero(fifth == k)) for k in range(5)]
+    clf, counts = quick(criterion=criterion, cv=cv), {}
+    for weight in (0.0, 1e-4, 1.0):
+        weights = np.repeat([1.0, weight], 150)
+        counts[weight] = clone(clf).fit(*rows, sample_weight=weights).predict(X).sum() / 150
+    assert abs(counts[1e-4] - counts[0.0]) < 0.02
+    assert counts[1.0] > counts[0.0] + 0.3
+
+
+def test_rows_are_drawn_by_their_weights():
+    rng = np.random.RandomState(0)
+    weights = rng.choice([0.1, 1.0, 40.0], size=200, p=[0.3, 0.65, 0.05])
+    hits, totals = np.zeros(200), []
+    for _ in range(2000):
+        rows, counts = draw_rows(rng.permutation(200), weights, 60, rng)
+        assert len(np.unique(rows)) == len(rows)
+        assert abs(len(rows) - 60) <= 1
+        hits[rows] += 1
+        totals.append(counts[rows].sum())
+    # Horvitz and Thompson: the total is exact in the mean. Three standard errors.
+    error = 3 * np.std(totals) / np.sqrt(len(totals))
+    assert np.mean(totals) == pytest.approx(weights.sum(), abs=error + 1e-9)
+    light, heavy = hits[weights == 0.1].mean(), hits[weights == 1.0].mean()
+    assert heavy / light == pytest.approx(10, rel=0.1)
+    assert (hits[weights == 40] == 2000).all()
+    rows, counts = draw_rows(np.array([3, 1, 0, 2]), np.full(4, 0.5), 2, None)
+    assert (rows.tolist(), counts.tolist()) == ([3, 1], [0.5] * 4)  # equal ones from the front
 
 
 def test_the_correction_learns_what_a_linear_base_cannot():

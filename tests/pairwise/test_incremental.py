@@ -107,6 +107,18 @@ def test_decay_equals_weights(rows):
     assert np.abs(plain.predict_proba(X) - clf.predict_proba(X)).max() > 0.01
 
 
+def test_the_unit_of_weights_is_that_of_the_first_call(rows):
+    def streamed(*factors):
+        weights = WEIGHTS * np.repeat(factors, 40)
+        return stream(clone(CLF), *rows, [40, 80], weights).predict_proba(rows[0])
+
+    plain = streamed(1, 1, 1)
+    np.testing.assert_allclose(streamed(1e-3, 1e-3, 1e-3), plain, atol=1e-8)
+    np.testing.assert_allclose(streamed(1e3, 1e3, 1e3), plain, atol=1e-8)
+    # Later rows keep what they weigh relative to earlier ones.
+    assert abs(streamed(1, 1, 100) - plain).max() > 0.01
+
+
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
 def test_old_rows_are_forgotten(rng, layout):
     X, Y = rng.randn(1200, 6), rng.rand(1200, 3) < 0.4

@@ -15,22 +15,15 @@ from pairmend import (
 from pairmend.pairwise import CorrectedMulticlassClassifier
 
 LOGISTIC = LogisticRegression(C=0.1, tol=1e-10, max_iter=1000)
-BASES = {"nb": RandomSubspaceNB(subspace=0.5), "logistic": LOGISTIC, "gaussian": GaussianNB()}
-NEIGHBOURHOODS = {
-    "wide": None,
-    "narrow": GaussianNeighbourhood(50.0),
-    "adaptive": AdaptiveNeighbourhood(5),
-    "global": GlobalNeighbourhood(),
-}
 
 
 @pytest.mark.parametrize(
     ("base", "neighbourhood", "validation", "reference"),
     [
-        ("nb", "wide", 0.6, "beta"),
-        ("logistic", "narrow", 3, "identity"),
-        ("gaussian", "adaptive", 3, "crisp"),
-        ("gaussian", "global", 0.6, "beta"),
+        (RandomSubspaceNB(subspace=0.5), None, 0.6, "beta"),
+        (LOGISTIC, GaussianNeighbourhood(50.0), 3, "identity"),
+        (GaussianNB(), AdaptiveNeighbourhood(5), 3, "crisp"),
+        (GaussianNB(), GlobalNeighbourhood(), 0.6, "beta"),
     ],
 )
 def test_two_classes_are_a_pair(base, neighbourhood, validation, reference, rng):
@@ -38,8 +31,8 @@ def test_two_classes_are_a_pair(base, neighbourhood, validation, reference, rng)
     y = np.where(X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.randn(90) > 0.5, "yes", "no")
     weights = rng.randint(4, size=90).astype(float)
     params = {
-        "estimator": BASES[base],
-        "neighbourhood": NEIGHBOURHOODS[neighbourhood],
+        "estimator": base,
+        "neighbourhood": neighbourhood,
         "validation": validation,
         "reference": reference,
         "random_state": 7,

@@ -88,15 +88,8 @@ class CountingSVC(SVC):
         return super().predict(X)
 
 
-@pytest.fixture(scope="module")
-def many_labels():
-    return make_multilabel_classification(
-        120, n_features=15, n_classes=15, n_labels=2, random_state=0
-    )
-
-
-def test_models_are_evaluated_as_often_as_counted_and_in_batches(many_labels):
-    X, Y = many_labels
+def test_models_are_evaluated_as_often_as_counted_and_in_batches():
+    X, Y = make_multilabel_classification(120, 15, n_classes=15, n_labels=2, random_state=0)
     Y = np.maximum(Y, np.eye(120, 15, dtype=int))  # every pair has rows of both labels
     clf = QWeightedVoting(CountingSVC()).fit(X, Y)
     CountingSVC.n_rows = []
