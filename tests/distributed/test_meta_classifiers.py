@@ -10,7 +10,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dask_tasks import assert_same, collections, in_chunks
 from pairmend import MendedClassifier, RandomSubspaceNB, distributed
-from pairmend.baselines import MLkNN
 from pairmend.persistence import load_model, save_model
 
 TOLERANCE = 1e-9
@@ -125,7 +124,6 @@ def test_invalid_arguments_raise_and_leave_an_earlier_fit(data):
     before = clf.predict_proba(X)
     twice = [(np.repeat(train, 2), test) for train, test in SPLITS]
     for refused, params, message in (
-        (MLkNN(), given, "MLkNN.*sample_weight"),
         (MendedClassifier(BY_BLOCKS, cv=twice), {}, "same row several times"),
         (clf, {"sample_weight": weights - 1}, "Negative values in data passed"),
         (clone(clf).set_params(cv=81), {}, "n_splits=81 greater than the number of samples"),
