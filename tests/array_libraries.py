@@ -44,6 +44,12 @@ def dispatched():
     return sklearn.config_context(array_api_dispatch=True)
 
 
+def moved_to(estimator, array):
+    """Return a fitted estimator with the library and the device of an array."""
+    xp, _, device = _array_api.get_namespace_and_device(array)
+    return _array_api.move_estimator_to(estimator, xp, device)
+
+
 def moved_to_numpy(estimator):
     """Return a fitted estimator with arrays of numpy."""
     with dispatched():

@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
-from sklearn.utils import _array_api
 
-from array_libraries import LIBRARIES, Library, dispatched, moved_to_numpy
+from array_libraries import LIBRARIES, Library, dispatched, moved_to, moved_to_numpy
 from pairmend import (
     AdaptiveNeighbourhood,
     CalibratedLabelRanking,
@@ -176,12 +175,6 @@ TARGETS = {
     "names": lambda Y: pd.DataFrame(Y, columns=["sea", "beach", "sunset"]),
     "classes": lambda Y: np.array(["sea", "beach", "sunset"])[Y.argmax(axis=1)],
 }
-
-
-def moved_to(clf, array):
-    """Return a fitted classifier with the library and the device of an array."""
-    xp, _, device = _array_api.get_namespace_and_device(array)
-    return _array_api.move_estimator_to(clf, xp, device)
 
 
 @every_library

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
-from array_libraries import LIBRARIES, Library, dispatched
+from array_libraries import LIBRARIES, Library, dispatched, moved_to, moved_to_numpy
 from pairmend import (
     AdaptiveNeighbourhood,
     CalibratedLabelRanking,
@@ -177,6 +177,13 @@ def test_the_default_is_that_of_numpy(seed, name, label_set, rng):
     clf, library = MendedClassifier(cv=cv, random_state=seed), Library(name)
     ours, theirs = compare(clf, library, rows, Y.astype(int), queries, 1e-6, **params)
     assert ours.base_weights_.keys() == theirs.base_weights_.keys()
+    expected = ours.predict_proba(queries)
+    with dispatched():
+        found = library.numpy(moved_to(ours, library(rows)).predict_proba(library(queries)))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    (explanation,) = moved_to_numpy(theirs).explain(queries[:1], labels=range(3))
+    of_labels = [label.proba for label in explanation.labels]
+    np.testing.assert_allclose(of_labels, expected[0], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("base", [LogisticRegression(), LinearDiscriminantAnalysis()])
