@@ -44,10 +44,9 @@ def test_mended_is_that_of_a_local_fit(kind, base, weighted, cv, data, tmp_path)
     X, Y, weights = data
     local, rows, labels = collections(kind, X, Y)
     clf = MendedClassifier(base, cv=cv, criterion="micro_f1", max_landmarks=30, random_state=0)
-    params = {"sample_weight": weights} if weighted else {}
-    expected = clone(clf).fit(local, Y, **params)
-    in_blocks = {"sample_weight": in_chunks(weights)} if weighted else {}
-    ours = distributed.fit(clf, rows, labels, **in_blocks)
+    expected = clone(clf).fit(local, Y, sample_weight=weights if weighted else None)
+    in_blocks = in_chunks(weights) if weighted else None
+    ours = distributed.fit(clf, rows, labels, sample_weight=in_blocks)
     assert_same(ours, expected, local)
     np.testing.assert_array_equal(ours.validation_indices_, expected.validation_indices_)
     np.testing.assert_array_equal(ours.landmark_indices_, expected.landmark_indices_)
@@ -92,11 +91,11 @@ FORMS = {
 def test_rows_have_the_form_and_the_means_of_a_local_fit(form, data):
     shares, n_missing, scaling = FORMS[form]
     X, Y = mostly_zeros(shares, n_missing)
-    params = {"sample_weight": data[2]} if n_missing else {}
+    weights = data[2] if n_missing else None
     clf = MendedClassifier(None, cv=2, scaling=scaling, max_landmarks=30, random_state=0)
-    local = clone(clf).fit(X, Y, **params)
+    local = clone(clf).fit(X, Y, sample_weight=weights)
     chunks = (0, 30, 7, 1, 42)
-    ours = distributed.fit(clf, in_chunks(X, chunks), in_chunks(Y, chunks), **params)
+    ours = distributed.fit(clf, in_chunks(X, chunks), in_chunks(Y, chunks), sample_weight=weights)
     assert_same(ours, local, X, atol=1e-6)
     assert (ours._row_encoder.means is None) == (local._row_encoder.means is None)
     assert ours._row_encoder.for_base == local._row_encoder.for_base

@@ -24,21 +24,16 @@ def main(chosen: list[str]) -> None:
     extras = ["core", *(name for name in project["optional-dependencies"] if name != "all")]
     (wheel,) = (ROOT / "dist").glob("*.whl")
     for extra in chosen or extras:
-        check(wheel, extra)
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            venv.create(folder, with_pip=True)
+            python = Path(folder, SCRIPTS, "python")
+            wanted = str(wheel) if extra == "core" else f"{wheel}[{extra}]"
+            pip = [python, "-m", "pip", "install", "--quiet"]
+            constraints = ["--constraint", ROOT / "constraints.txt"]
+            subprocess.run([*pip, *constraints, wanted], check=True)
+            # In another folder and without PYTHONPATH: the wheel is imported, not the checkout.
+            subprocess.run([python, "-I", PARTS, extra], check=True, cwd=folder)
         print(f"{extra}: passed", flush=True)
-
-
-def check(wheel: Path, extra: str) -> None:
-    """Install the wheel with an extra in a new environment, and run its part."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        venv.create(folder, with_pip=True)
-        python = Path(folder, SCRIPTS, "python")
-        wanted = str(wheel) if extra == "core" else f"{wheel}[{extra}]"
-        pip = [python, "-m", "pip", "install", "--quiet"]
-        constraints = ["--constraint", ROOT / "constraints.txt"]
-        subprocess.run([*pip, *constraints, wanted], check=True)
-        # In another folder and without PYTHONPATH: the wheel is imported, not the checkout.
-        subprocess.run([python, "-I", PARTS, extra], check=True, cwd=folder)
 
 
 if __name__ == "__main__":
