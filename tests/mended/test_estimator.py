@@ -11,8 +11,10 @@ import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import KFold, LeaveOneOut, RepeatedKFold, ShuffleSplit
@@ -96,29 +98,14 @@ def test_distances_of_a_scaling_and_their_median(name, rng):
     assert median_squared_distance(np.repeat([[0.0], [1.0]], 50, axis=0), rng) == 1
 
 
-class LogisticOfFeatures(GaussianNB):
-    """Returns the logistic function of the first features, whatever it was fitted on."""
-
-    def fit(self, X, Y):
-        self.classes_, self.n_labels_ = np.arange(2), Y.shape[1]
-        return self
-
-    def predict_proba(self, X):
-        return 1 / (1 + np.exp(-X[:, : self.n_labels_]))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-
 def test_the_first_of_several_predictions_of_a_row_is_used(rng):
     X = rng.randn(40, 4)
     Y = (rng.rand(40, 3) < 0.5).astype(int)
+    forest = RandomForestClassifier(10, random_state=0).fit(rng.randn(40, 4), Y)
     fixed = {"beta": 1e6, "shrinkage": 0.25, "scaling": "range", "decision": "labels"}
     for cv in (RepeatedKFold(n_splits=4, n_repeats=3, random_state=0),
                ShuffleSplit(9, test_size=0.3, random_state=0)):  # fmt: skip
-        clf = MendedClassifier(LogisticOfFeatures(), cv=cv, **fixed).fit(X, Y)
+        clf = MendedClassifier(FrozenEstimator(forest), cv=cv, **fixed).fit(X, Y)
         rows = clf.validation_indices_
         assert rows.tolist() == sorted({row for _, test in cv.split(X) for row in test})
         # Labels are noise: a row in its own neighbourhood would give a much smaller loss.

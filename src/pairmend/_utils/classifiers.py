@@ -76,7 +76,8 @@ def seed_estimator(estimator: Any, seed: int) -> Any:
         # An object that None stands for is seeded by its owner.
         and params.get(name.rpartition("__")[0], estimator) is not None
     }
-    return estimator.set_params(**unset)
+    estimator.set_params(**unset)  # of a FrozenEstimator returns None
+    return estimator
 
 
 def class_probabilities(model: Any, X: MatrixLike) -> FloatArray:
