@@ -19,11 +19,8 @@ def test_rows_are_explained_as_text(run, photos, model):
     assert "1 of 3 labels are not listed." in out
 
 
-@pytest.mark.parametrize("method", ["MendedClassifier", "CorrectedPairwiseClassifier"])
-def test_all_rows_are_explained_as_a_page(run, photos, method):
-    fit = ("fit", "photos.csv", "--ignore", "id", "--labels", "3", "--model", "photos.model")
-    assert run(*fit, "--method", method).status == 0
-    words = ("explain", "photos.model", "photos.csv", "--html", "why.html")
+def test_all_rows_are_explained_as_a_page(run, photos, model):
+    words = ("explain", model, "photos.csv", "--html", "why.html")
     ran = run(*words, "--name", "id")
     assert ran == (0, f"wrote why.html: {N_ROWS} rows\n", "")
     page = Path("why.html").read_text(encoding="utf-8")
@@ -53,7 +50,6 @@ def test_a_guaranteed_recall_is_the_threshold_of_explanations(run, photos):
     words = ("fit", "photos.csv", "--ignore", "id", "--labels", "3", "--model", "m.model")
     assert run(*words, "--recall", "0.9").status == 0
     ran = run("explain", "m.model", "photos.csv", "--row", "3", "--label", "sea")
-    assert ran.out.startswith("Row 3")
     assert ", threshold " in ran.out
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -53,9 +52,8 @@ def test_fit_reports_how_columns_are_read(run, photos):
     found = json.loads(Path("fit.json").read_text())
     kinds = {"size": "number", "hue": "category", "when": "date", "due": "category",
              "title": "text", "nothing": "empty"}  # fmt: skip
-    assert {
-        each["name"]: each["kind"] for each in found["columns"] if each["name"] != "id"
-    } == kinds
+    found_kinds = {each["name"]: each["kind"] for each in found["columns"]}
+    assert kinds.items() <= found_kinds.items()
     assert found["columns"][2]["n_missing"] == sum(not hue for hue in columns["hue"])
     assert "nothing" in ran.out
     assert "due: its dates, such as '1.12.2024', are strings" in ran.out
@@ -77,7 +75,6 @@ def test_wide_tables_are_reported_in_part(run, photos):
 BASES = {
     "ThresholdedClassifier": "BinaryRelevance",
     "MendedClassifier": "auto",
-    "PairwiseClassifier": "RandomSubspaceNB",
     "ClassifierChainEnsemble": "sklearn.tree.DecisionTreeClassifier",
 }
 
@@ -131,7 +128,8 @@ def test_arff_needs_no_labels(run, photos):
     save_file(data, "mulan.arff", xml="mulan.xml")
     save_file(data, "apart.arff", xml="names.xml")
     for file, *labels in (["meka.arff"], ["mulan.arff"], ["apart.arff", "--labels", "names.xml"]):
-        assert run("fit", file, "--model", "a.model", *QUICK, *labels).status == 0
+        ran = run("fit", file, "--model", "a.model", *QUICK, *labels, "--json", "-")
+        assert json.loads(ran.out)
         assert load_model("a.model").label_names == data.label_names
     assert run("evaluate", "a.model", "meka.arff", "--json", "a.json").status == 0
 
@@ -158,27 +156,12 @@ def test_predictions_do_not_depend_on_further_columns_or_the_format(run, photos,
     pd.testing.assert_frame_equal(pd.read_csv("arff.csv"), expected)
     assert run("predict", model, "new.csv", "--proba", "--out", "scores.csv").status == 0
     np.testing.assert_allclose(pd.read_csv("scores.csv"), saved.predict_proba(rows), rtol=1e-12)
-
-
-def test_parquet_in_and_out(run, photos, model):
     pytest.importorskip("pyarrow", reason="needs pip install 'pairmend[parquet]'")
-    frame = pd.read_csv("new.csv", dtype={"id": str})
-    frame.to_parquet("new.parquet")
-    assert run("predict", model, "new.csv", "--out", "p.csv", "--keep", "id").status == 0
+    rows.assign(id=fewer["id"]).to_parquet("new.parquet")
     assert run("predict", model, "new.parquet", "--out", "p.parquet", "--keep", "id").status == 0
-    expected = pd.read_csv("p.csv", dtype={"id": str})
-    pd.testing.assert_frame_equal(pd.read_parquet("p.parquet"), expected, check_dtype=False)
-
-
-def test_standard_output(run, photos, model):
-    words = ("predict", model, "photos.csv", "--out", "-", "--keep", "id")
-    ran = run(*words)
-    assert ran.out.splitlines()[0] == "id,sea,sun,sand"
-    assert len(ran.out.splitlines()) == N_ROWS + 1
-    # and through a pipe
-    command = [sys.executable, "-m", "pairmend", *words]
-    done = subprocess.run(command, capture_output=True, check=True)
-    assert done.stdout.decode().splitlines() == ran.out.splitlines()
+    found = pd.read_parquet("p.parquet")
+    assert found.pop("id").tolist() == fewer["id"]
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
 
 
 def tagged(photos, seed, separator, name="genres"):
@@ -186,15 +169,14 @@ def tagged(photos, seed, separator, name="genres"):
     columns = photos.table(seed)
     Y = zip(columns.pop("sea"), columns.pop("sun"), columns.pop("sand"), strict=True)
     cells = [separator.join(np.array(LABELS)[np.array(row) > 0]) for row in Y]
-    return {"hue": columns["hue"], "size": columns["size"], name: cells}
+    return {"size": columns["size"], "hue": columns["hue"], name: cells}
 
 
-def test_tags_from_file_to_predictions(run, photos):
+def test_tags_from_file_to_predictions(run, photos, model):
     photos.write("tags.csv", tagged(photos, 0, "|"))
-    columns = tagged(photos, 1, "|")
-    photos.write(
-        "more.csv", {name: [*c, "fog" if name == "genres" else ""] for name, c in columns.items()}
-    )
+    columns = {name: [*cells, ""] for name, cells in tagged(photos, 1, "|").items()}
+    columns["genres"][-1] = "fog"
+    photos.write("more.csv", columns)
     words = ("--tags", "genres", "--separator", "|", "--model", "m.model", *QUICK)
     assert run("fit", "tags.csv", *words).status == 0
     assert load_model("m.model").label_names == ("sand", "sea", "sun")
@@ -205,20 +187,18 @@ def test_tags_from_file_to_predictions(run, photos):
     # The output has names of tags.
     assert run("predict", "m.model", "more.csv", "--out", "p.csv").status == 0
     found = pd.read_csv("p.csv", keep_default_na=False)
-    expected = load_model("m.model").predict(pd.read_csv("more.csv")[["hue", "size"]])
+    expected = load_model("m.model").predict(pd.read_csv("more.csv")[["size", "hue"]])
     assert list(found) == ["genres"]
     assert ["sun" in cell.split("|") for cell in found["genres"]] == (expected[:, 2] == 1).tolist()
     # A column of tags with another name, and another separator.
     photos.write("renamed.csv", tagged(photos, 1, ";", name="kinds"))
     assert run("evaluate", "m.model", "renamed.csv").status == 2
-    words = ("evaluate", "m.model", "renamed.csv", "--tags", "kinds", "--separator", ";")
-    assert run(*words, "--json", "f.json").status == 0
-    of_columns = photos.table(1)
-    photos.write("columns.csv", {name: of_columns[name] for name in ("hue", "size", *LABELS)})
-    assert run("fit", "columns.csv", "--labels", "3", "--model", "c.model", *QUICK).status == 0
+    words = ("renamed.csv", "--tags", "kinds", "--separator", ";")
+    assert run("evaluate", "m.model", *words).status == 0
+    # A model of label columns.
     by_tags, by_columns = (
-        json.loads(run("evaluate", "c.model", *words, "--json", "-").out)["losses"]["c.model"]
-        for words in (["renamed.csv", "--tags", "kinds", "--separator", ";"], ["columns.csv"])
+        json.loads(run("evaluate", model, *file, "--json", "-").out)["losses"]
+        for file in (words, ["new.csv"])
     )
     assert by_tags == by_columns
 
@@ -256,60 +236,42 @@ def test_evaluate_a_method_by_cross_validation_beside_baselines(run, photos):
 # Errors
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["fit", "nowhere.csv", "--labels", "2", "--model", "m"], "nowhere.csv"),
-        (["fit", "photos.csv", "--model", "m"], "name them: --labels"),
-        (["fit", "photos.csv", "--labels", "fog", "--model", "m"], "fog"),
-        (["fit", "photos.csv", "--labels", "3", "--model", "no/m"], "cannot write no/m"),
-        (["fit", "photos.csv", "--labels", "3", "--model", "photos.csv"], "is input and output"),
-        (["fit", "photos.csv", "--labels", "3", "--categorical", "fog", "--model", "m"], "fog"),
-        (["fit", "photos.csv", "--labels", "3", "--method", "Dance", "--model", "m"], "no class"),
-        (["fit", "photos.csv", "--labels", "3", "--recall", "2", "--model", "m"], "in the range"),
-        (
-            ["fit", "photos.csv", "--labels", "3", "--method", "PairwiseClassifier", "--criterion",
-             "hamming", "--model", "m"],
-            "the method 'PairwiseClassifier' has no --criterion",
-        ),
-        (["predict", "photos.csv", "new.csv", "--out", "p.csv"], "not a model file of pairmend"),
-        (["predict", "photos.model", "new.csv", "--out", "p.xlsx"], "cannot write p.xlsx"),
-        (["predict", "photos.model", "new.csv", "--out", "no/p.csv"], "there is no folder"),
-        (["predict", "photos.model", "more.csv", "--out", "p.csv"], "not known: ['name']"),
-        (["predict", "photos.model", "bad.csv", "--out", "p.csv"], "column 'size', row 1 is 'big'"),
-        (["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "fog"], "fog"),
-        (["predict", "photos.model", "new.csv", "--out", "p.csv", "--keep", "sea"], "names labels"),
-        (
-            ["predict", "photos.model", "new.csv", "--out", "p.csv", "--sha256", "0"],
-            "another model than expected",
-        ),
-        (["evaluate", "photos.model", "few.csv"], "no columns named 'sun', 'sand'"),
-        (["evaluate", "photos.model", "new.csv", "--labels", "3"], "MODEL is fitted"),
-        (["evaluate", "photos.csv", "--labels", "3", "--trust", "x"], "are for a model file"),
-    ],
-)  # fmt: skip
-def test_errors_have_a_message_and_write_no_file(run, photos, model, words, message):
+ERRORS = {
+    "fit nowhere.csv --labels 2 --model m": "nowhere.csv",
+    "fit photos.csv --model m": "name them: --labels",
+    "fit photos.csv --labels fog --model m": "fog",
+    "fit photos.csv --labels 3 --model no/m": "cannot write no/m",
+    "fit photos.csv --labels 3 --model photos.csv": "is input and output",
+    "fit photos.csv --labels 3 --categorical fog --model m": "fog",
+    "fit photos.csv --labels 3 --method Dance --model m": "no class",
+    "fit photos.csv --labels 3 --recall 2 --model m": "in the range",
+    "fit photos.csv --labels 3 --method MLkNN --criterion hamming --model m": "has no --criterion",
+    "predict photos.csv new.csv --out p.csv": "not a model file of pairmend",
+    "predict photos.model new.csv --out p.xlsx": "cannot write p.xlsx",
+    "predict photos.model new.csv --out no/p.csv": "there is no folder",
+    "predict photos.model more.csv --out p.csv": "not known: ['name']",
+    "predict photos.model bad.csv --out p.csv": "column 'size', row 1 is 'big'",
+    "predict photos.model new.csv --out p.csv --keep fog": "fog",
+    "predict photos.model new.csv --out p.csv --keep sea": "names labels",
+    "predict photos.model new.csv --out p.csv --sha256 0": "another model than expected",
+    "evaluate photos.model few.csv": "no columns named 'sun', 'sand'",
+    "evaluate photos.model new.csv --labels 3": "MODEL is fitted",
+    "evaluate photos.csv --labels 3 --trust x": "are for a model file",
+}
+
+
+@pytest.mark.parametrize("words", ERRORS)
+def test_errors_have_a_message_and_write_no_file(run, photos, model, words):
     photos.write("more.csv", {**photos.table(1), "name": ["x"] * N_ROWS})
     photos.write("few.csv", {"size": ["1"], "sea": ["1"]})
     photos.write("bad.csv", {"size": ["1", "big"], "hue": ["red", "red"]})
     before = sorted(os.listdir())
-    ran = run(*words)
+    ran = run(*words.split())
     assert ran.status == 2
-    assert message in ran.err
+    assert ERRORS[words] in ran.err
     assert "Traceback" not in ran.err
     assert "wrote" not in ran.out
     assert sorted(os.listdir()) == before
-
-
-def test_a_changed_model_is_refused(run, photos, model):
-    with open(model, "r+b") as file:
-        file.seek(-100, os.SEEK_END)
-        file.write(b"?")
-    for words in (["predict", "--out", "p.csv"], ["evaluate"], ["explain", "--row", "0"]):
-        ran = run(words[0], model, "new.csv", *words[1:])
-        assert ran.status == 2
-        assert "damaged or changed since it was saved" in ran.err
-    assert not os.path.exists("p.csv")
 
 
 def test_unknown_types_need_the_option_trust(run, photos):
@@ -324,9 +286,6 @@ def test_unknown_types_need_the_option_trust(run, photos):
     assert ran.status == 2
     assert "holds odd_classifiers.Counting, which is not on the list of trusted types" in ran.err
     assert run(*words, "--trust", "odd_classifiers.Counting").status == 0
-    save_model(fitted, "odd.model", trusted=["odd_classifiers.Counting"])
-    ran = run(*words, "--trust", "odd_classifiers.Counting")
-    assert (ran.status, "the model has no feature names" in ran.err) == (2, True)
 
 
 # Progress
@@ -343,6 +302,7 @@ def test_a_line_is_printed_every_few_seconds(run, photos, monkeypatch):
 
 DOCS = Path(__file__).parents[2] / "docs"
 SESSION = re.compile(r"```console\n(.*?)```", re.DOTALL)
+LAST_DIGITS = re.compile(r"(?<=0\.\d\d)\d+")  # of losses: they depend on the machine
 
 
 def test_the_commands_of_the_documentation_print_its_output(run, photos, monkeypatch):
@@ -354,14 +314,9 @@ def test_the_commands_of_the_documentation_print_its_output(run, photos, monkeyp
     for line in SESSION.search(page)[1].splitlines():
         ran = run(*line.partition("#")[0].split()[2:])
         assert ran.status == 0, line
-        printed += _masked(ran.out)
+        printed += LAST_DIGITS.sub("", ran.out)
     rows = page.split("```text\n")[2].split("```")[0].splitlines()
-    assert [row for row in rows if _masked(row) not in printed] == []
-
-
-def _masked(text):
-    """Cut off the last digits of losses, which depend on the machine."""
-    return re.sub(r"(0\.\d\d)\d+", r"\1", text)
+    assert [row for row in rows if LAST_DIGITS.sub("", row) not in printed] == []
 
 
 @pytest.mark.parametrize(

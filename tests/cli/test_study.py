@@ -38,7 +38,6 @@ class Mine(Frequent):
 def missed(truth, predicted):
     return 0.25
 """
-fast = pytest.mark.usefixtures("in_process", "no_report")
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +49,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def study(run):
+def study(run, in_process, no_report):
     """A function that runs pairmend study."""
     return lambda *words: run("study", *words, "--jobs", "1")
 
@@ -62,9 +61,9 @@ def forget(folder, where="fold = 1"):
             connection.execute(f"DELETE FROM {table} WHERE {where}")
 
 
-def test_a_study_file_is_run_and_reported(study, run, in_process):
+def test_a_study_file_is_run_and_reported(run, in_process):
     report = Path("pairmend-small", "report.html")
-    assert f"report: {report}" in study("small.toml").out
+    assert f"report: {report}" in run("study", "small.toml", "--jobs", "1").out
     assert "A small one" in report.read_text("utf-8")
     pd.testing.assert_frame_equal(
         read_study("pairmend-small").results, run_study(load_study("small.toml"))
@@ -76,14 +75,11 @@ def test_a_study_file_is_run_and_reported(study, run, in_process):
     assert {row["sets"] for row in found["verdicts"]} == {2}
     # Further metrics are computed from the stored predictions.
     found = json.loads(run(*words, "--metrics", "jaccard_samples", "average_precision").out)
-    assert {row["metric"] for row in found["verdicts"]} == {
-        "Jaccard (samples)",
-        "average precision",
-    }
+    metrics = {row["metric"] for row in found["verdicts"]}
+    assert metrics == {"Jaccard (samples)", "average precision"}
     assert "there is no metric 'nothing'" in run(*words, "--metrics", "nothing").err
 
 
-@fast
 def test_options_select_parts_and_the_same_command_runs_missing_tasks(study):
     words = ("--sets", "two,simplehc", "--algorithms", "LPW", "--folds", 3, "--repeats", 2)
     words = ("small.toml", *words, "--seed", 5, "--out", "out")
@@ -102,7 +98,6 @@ def test_options_select_parts_and_the_same_command_runs_missing_tasks(study):
     assert set(again.tasks.run) == {1, 2}
 
 
-@fast
 def test_a_dry_run_prints_the_number_of_tasks(study):
     words = ("small.toml", "--dry-run", "--out", "out")
     found = json.loads(study(*words, "--json", "-").out)
@@ -116,7 +111,6 @@ def test_a_dry_run_prints_the_number_of_tasks(study):
     assert "seed was 0, is now 3" in ran.err
 
 
-@fast
 def test_failed_tasks_are_found_by_a_check_listed_and_tried_again(study):
     Path("marker").touch()
     assert study("small.toml", "--check", "--out", "out").status == 0
@@ -137,7 +131,6 @@ def test_failed_tasks_are_found_by_a_check_listed_and_tried_again(study):
     assert "fails on purpose" not in study("small.toml", "--out", "out").out
 
 
-@fast
 def test_missing_sets_of_the_paper_are_listed_and_those_of_a_folder_found(
     study, shared, monkeypatch
 ):
@@ -149,16 +142,6 @@ def test_missing_sets_of_the_paper_are_listed_and_those_of_a_folder_found(
     words = ("--data", shared / "data", "--dry-run")
     assert "tasks: 720" in study(*words).out  # 18 sets
     assert "tasks: 40" in study(*words, "--download", "--sets", "enron").out
-
-
-@fast
-@pytest.mark.parametrize(("words", "message"), [
-    (["--algorithms", "XYZ"], "there is no algorithm 'XYZ'; there are LPW, FCM"),
-    (["--sets", "yest"], "'yest'"), (["--data", "nowhere"], "nowhere"),
-])  # fmt: skip
-def test_invalid_arguments_are_an_error(study, words, message):
-    ran = study(*words)
-    assert (ran.status, message in ran.err) == (2, True)
 
 
 @pytest.fixture
@@ -173,7 +156,6 @@ def own(monkeypatch):
     sys.modules.pop("own_module", None)
 
 
-@fast
 @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
 def test_nothing_that_a_results_folder_names_is_imported_or_called(study, own, dry):
     assert study("own.toml", "--out", "out").status == 0

@@ -90,15 +90,15 @@ def test_strings_and_dates_are_texts(tmp_path):
         read(tmp_path, text.replace("'a, b','1970-01-01 01:00'\nplain,?\n'a, b',?", "{0 x}"))
 
 
-@pytest.mark.parametrize(
-    ("suffix", "compress"),
-    [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), ("", bytes)],
-)
+COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+@pytest.mark.parametrize("suffix", ["", *COMPRESS])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
-def test_compression_encodings_and_windows_line_ends(tmp_path, suffix, compress, encoding):
+def test_compression_encodings_and_windows_line_ends(tmp_path, suffix, encoding):
     text = HEADER.replace("red", "größe").replace("\n", "\r\n") + "1,größe,0\r\n"
     path = tmp_path / f"file.arff{suffix}"
-    path.write_bytes(compress(text.encode(encoding)))
+    path.write_bytes(COMPRESS.get(suffix, bytes)(text.encode(encoding)))
     if encoding == "latin-1":
         with pytest.raises(ValueError, match="not a text in utf-8.*encoding=..."):
             load_file(path, ())
@@ -115,9 +115,7 @@ def test_compression_encodings_and_windows_line_ends(tmp_path, suffix, compress,
         (HEADER + "1,blue,0\n", "'its colour': expected one of .*'red'.*got 'blue'"),
         (HEADER + "one,red,0\n", "'size': expected a number, got 'one'"),
         (HEADER + "1_0,red,0\n", "'size': expected a number, got '1_0'"),
-        (HEADER + ",red,0\n", "'size': expected a number, got ''"),
         (HEADER + "1,red,01\n", "'plain': expected one of .*got '01'"),
-        (HEADER + "1,red,1.0\n", "'plain': expected one of .*got '1.0'"),
         (HEADER + "{2 1.0}\n", "'plain': expected one of .*got '1.0'"),
         (HEADER + "{7 1}\n", "indices below 3, got '7 1'"),
         (HEADER + "{2 1, 0 1}\n", "ascending indices .*got '0 1'"),
@@ -149,22 +147,14 @@ def test_broken_files(tmp_path, text, message):
         read(tmp_path, text)
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("suffix", COMPRESS)
 def test_broken_compressed_files(tmp_path, suffix):
     path = tmp_path / f"file.arff{suffix}"
-    compress = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[suffix]
-    whole = compress((HEADER + "1,red,0\n" * 5000).encode())
+    whole = COMPRESS[suffix]((HEADER + "1,red,0\n" * 5000).encode())
     for content in (b"not compressed at all", whole[: len(whole) // 2]):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=f"file.arff{suffix}: the compressed file is broken"):
             load_file(path, ())
-
-
-def test_many_columns_with_values_of_their_own(tmp_path):
-    header = "@relation r\n" + "".join(f"@attribute a{i} {{0,{i + 1}}}\n" for i in range(3000))
-    assert not read(tmp_path, header + "@data\n" + ",".join("0" * 3000) + "\n").X.any()
-    rows = "".join(f"{{{i} {i + 1}}}\n" for i in range(3000))
-    np.testing.assert_array_equal(read(tmp_path, header + "@data\n" + rows).X.data, 1)
 
 
 def test_negative_zero_keeps_its_sign(tmp_path):
@@ -189,7 +179,8 @@ ATTRIBUTES = ["n numeric", "c {0,1,10}", "w {x,'y z'}"]
 def outcome(folder, attributes, rows):
     header = "".join(f"@attribute {each}\n" for each in attributes)
     try:
-        return read(folder, f"@relation r\n{header}@data\n" + "\n".join(rows) + "\n").X
+        X = read(folder, f"@relation r\n{header}@data\n" + "\n".join(rows) + "\n").X
+        return X.toarray() if sparse.issparse(X) else X
     except ValueError:
         return None
 
@@ -202,30 +193,18 @@ def test_many_rows_at_once_equal_single_cells(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("dense")
     for columns in ([0], [1], [0, 1], [1, 0, 2]):
         chosen = [ATTRIBUTES[c] for c in columns]
-        lines = [",".join(row[c] for c in columns) for row in rows]
-        if not all(line.strip() and line.strip()[0] not in "{%" for line in lines):
+        cells = [[row[c] for c in columns] for row in rows]
+        lines = [",".join(row) for row in cells]
+        if not all(line.strip() for line in lines):
             continue
-        found = outcome(folder, chosen, lines)
         slow = outcome(folder, [*chosen, "s string"], [f"{line},'a'" for line in lines])
-        assert (found is None) == (slow is None), lines
-        if found is not None:
-            np.testing.assert_array_equal(found, slow[:, :-1])
-        cells = [f"{c} {row[column]}" for row in rows for c, column in enumerate(columns)]
-        if all(row[c].strip() for row in rows for c in columns):
-            width = len(columns)
-            sparse_rows = [
-                "{" + ",".join(cells[i : i + width]) + "}" for i in range(0, len(cells), width)
-            ]
-            found = outcome(folder, chosen, ["{}", *sparse_rows])
-            assert (found is None) == (slow is None), lines
+        numbered = [",".join(f"{c} {cell}" for c, cell in enumerate(row)) for row in cells]
+        has_blanks = not all(cell.strip() for row in cells for cell in row)
+        for form in [lines] if has_blanks else [lines, [f"{{{row}}}" for row in numbered]]:
+            found = outcome(folder, chosen, form)
+            assert (found is None) == (slow is None), form
             if found is not None:
-                np.testing.assert_array_equal(found.toarray()[1:], slow[:, :-1])
-
-
-@given(st.lists(st.from_regex(r"-?(0|[1-9][0-9]{0,6})(\.[0-9]{1,8})?", fullmatch=True), min_size=1))
-def test_plain_numbers_are_the_floats_python_reads(tmp_path_factory, texts):
-    found = outcome(tmp_path_factory.mktemp("numbers"), ["a numeric"], texts)
-    assert found.ravel().tolist() == [float(text) for text in texts]
+                np.testing.assert_array_equal(found, slow[:, :-1])
 
 
 # Agreement with liac-arff, on generated files.

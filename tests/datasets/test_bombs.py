@@ -98,15 +98,12 @@ def test_labels_of_empty_sparse_rows(tmp_path):
     attributes = "".join(f"@attribute a{i} {{0,1}}\n" for i in range(10_000))
     path = tmp_path / "many.arff"
     path.write_text(f"@relation 'r: -C 10000'\n{attributes}@data\n" + "{}\n" * 100_000)
-    with pytest.raises(ReadLimitError, match="cells"):
-        load_file(path)
-    with pytest.raises(ReadLimitError, match="cells"):
-        load_file(path, 9_999)
     xml = tmp_path / "labels.xml"
     names = "".join(f'<label name="a{i}"/>' for i in range(10_000))
     xml.write_text(f"<labels>{names}</labels>")
-    with pytest.raises(ReadLimitError, match="cells"):
-        load_file(path, xml)
+    for labels in (None, 9_999, xml):
+        with pytest.raises(ReadLimitError, match="cells"):
+            load_file(path, labels)
     path.write_text(path.read_text().replace("{0,1}", "numeric"))
     with pytest.raises(ReadLimitError, match="cells"):
         load_file(path, 9_999, threshold=0)
@@ -127,40 +124,34 @@ def test_matlab(tmp_path, n_bags):
         b"MATLAB 5.0".ljust(124) + struct.pack("<H", 0x100) + b"IM"
         + (struct.pack("<II", 15, len(element)) + element) * n_bags
     )  # fmt: skip
-    limits = {"max_bytes": 32 * MIB, "max_cells": 2**40}
-    outcome, peak, _ = read_bounded(path, memory=512 * MIB, limits=limits)
-    assert outcome.startswith("ReadLimitError")
-    assert peak < 200 * MIB
-    limits = {"max_bytes": 2**40, "max_cells": 2**20}
-    outcome, peak, _ = read_bounded(path, memory=512 * MIB, limits=limits)
-    assert outcome.startswith("ReadLimitError")
+    for max_bytes, max_cells in ((32 * MIB, 2**40), (2**40, 2**20)):
+        limits = {"max_bytes": max_bytes, "max_cells": max_cells}
+        outcome, peak, _ = read_bounded(path, memory=512 * MIB, limits=limits)
+        assert outcome.startswith("ReadLimitError")
+        assert peak < 200 * MIB
 
 
-@pytest.mark.parametrize("entities", ["internal", "external"])
-def test_xml_entities(tmp_path, entities):
+ENTITIES = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 12))
+LABELS = '<labels><label name="&l11;"/><label>&l11;</label></labels>'
+XML = {
+    f'<!DOCTYPE labels [<!ENTITY l0 "lol">{ENTITIES}]>{LABELS}': ("entities", 50),
+    f'<!DOCTYPE labels [<!ENTITY l11 SYSTEM "file:///etc/passwd">]>{LABELS}': ("entities", 50),
+    "<labels>" * 200_000 + "</labels>" * 200_000: ("with <label name=...> elements", 200),
+}
+
+
+@pytest.mark.parametrize("text", XML, ids=["internal entities", "external entity", "deep"])
+def test_xml(tmp_path, text):
     """A document type raises an error before any entity is expanded."""
-    path = tmp_path / "labels.xml"
-    if entities == "internal":
-        lines = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 12))
-        doctype = f'<!DOCTYPE labels [<!ENTITY l0 "lol">{lines}]>'
-    else:
-        doctype = '<!DOCTYPE labels [<!ENTITY l11 SYSTEM "file:///etc/passwd">]>'
-    path.write_text(f'{doctype}<labels><label name="&l11;"/><label>&l11;</label></labels>')
+    (tmp_path / "labels.xml").write_text(text)
     arff = tmp_path / "set.arff"
     arff.write_bytes(HEAD + b"1,0\n")
-    outcome, peak, seconds = read_bounded(arff, memory=512 * MIB, labels=str(path), seconds=60)
-    assert "without document type and entities" in outcome
-    assert peak < 50 * MIB
+    labels = str(tmp_path / "labels.xml")
+    outcome, peak, seconds = read_bounded(arff, memory=512 * MIB, labels=labels, seconds=60)
+    message, bound = XML[text]
+    assert message in outcome
+    assert peak < bound * MIB
     assert seconds < 20
-
-
-def test_deep_xml(tmp_path):
-    path = tmp_path / "labels.xml"
-    path.write_text("<labels>" * 200_000 + "</labels>" * 200_000)
-    arff = tmp_path / "set.arff"
-    arff.write_bytes(HEAD + b"1,0\n")
-    outcome, _, _ = read_bounded(arff, memory=2048 * MIB, labels=str(path))
-    assert "with <label name=...> elements" in outcome
 
 
 class TestParquet:

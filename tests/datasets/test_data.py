@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from pairmend.datasets import MultiLabelData, characteristics, describe, one_hot
@@ -79,13 +80,8 @@ def test_selection(layout):
 
 # Characteristics and descriptions
 
-label_matrices = st.tuples(st.integers(1, 12), st.integers(1, 10)).flatmap(
-    lambda shape: st.lists(
-        st.lists(st.integers(0, 1), min_size=shape[1], max_size=shape[1]),
-        min_size=shape[0],
-        max_size=shape[0],
-    )
-)
+shapes = st.tuples(st.integers(1, 12), st.integers(1, 10))
+label_matrices = arrays(np.int64, shapes, elements=st.integers(0, 1)).map(np.ndarray.tolist)
 
 
 def slow_imbalance(Y):

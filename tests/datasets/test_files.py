@@ -1,6 +1,5 @@
 """Files of the formats of Mulan, Meka and of tables, read and written."""
 
-import gzip
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pairmend.datasets import load_file, one_hot, save_file
+from pairmend.datasets import load_file, save_file
 
 ARFF = """@relation photos
 @attribute hue {red,green,blue}
@@ -65,9 +64,6 @@ def test_features_and_labels(files, beside):
     assert X["hue"].cat.categories.tolist() == ["red", "green", "blue"]
     assert X["hue"].isna().tolist() == [False, True]
     assert Y.columns.tolist() == ["sun", "sea"]
-    coded = one_hot(data)
-    assert coded.feature_names == ("hue=red", "hue=green", "hue=blue", "size", "bright")
-    np.testing.assert_array_equal(coded.X, [[0, 1, 0, 2.5, 1], [0, 0, 0, 1, 0]])
 
 
 def test_sparse_files_stay_sparse(files):
@@ -97,39 +93,30 @@ def test_labels_must_be_zero_or_one(files, cell):
     [
         (XML.replace("sea", "moon"), r"photos.arff has no columns named 'moon'"),
         ("<labels>", "not an XML file"),
-        ("<labels/>", "with <label name"),
         ("<html><label name='sea'/></html>", "expected a <labels> element .* got <html>"),
         ("<?xml version='1.0' encoding='foo'?><labels/>", "not an XML file"),
         ('<labels><label name="sea"/><label name="sea"/></labels>', "different names"),
         ("x" * (2**24 + 1), "more than .* cells"),
-        ("<labels><label/></labels>", "with <label name"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><labels><label name="&a;"/></labels>', "entities"),
-        ('<!DOCTYPE x SYSTEM "file:///etc/passwd"><labels/>', "document type"),
+        ("<labels><label/></labels>", "with <label name"),
     ],
 )
 def test_broken_label_files(files, xml, message):
     files[1].write_text(xml)
     with pytest.raises(ValueError, match=message):
         load_file(*files)
-    broken = files[1].with_suffix(".xml.gz")
-    broken.write_bytes(gzip.compress(XML.encode())[:40])
-    with pytest.raises(ValueError, match=r"photos.xml.gz: the compressed file is broken"):
-        load_file(files[0], broken)
 
 
 # Meka
 
 
 def meka(tmp_path, relation, *, last=False):
-    labels, features = (
-        [("sea {0,1}", "10"), ("sun {0,1}", "01")],
-        [("size numeric", ["2.5", "?"]), ("hue {red,blue}", ["blue", "red"])],
-    )
-    columns = [*features, *labels] if last else [*labels, *features]
-    header = "".join(f"@attribute {name}\n" for name, _ in columns)
-    rows = [",".join(cells[row] for _, cells in columns) for row in range(2)]
+    labels = "@attribute sea {0,1}\n@attribute sun {0,1}\n"
+    features = "@attribute size numeric\n@attribute hue {red,blue}\n"
+    rows = "2.5,blue,1,0\n?,red,0,1\n" if last else "1,0,2.5,blue\n0,1,?,red\n"
+    header = features + labels if last else labels + features
     path = tmp_path / "meka.arff"
-    path.write_text(f"@relation {relation}\n{header}@data\n" + "\n".join(rows))
+    path.write_text(f"@relation {relation}\n{header}@data\n{rows}")
     return path
 
 
@@ -212,19 +199,12 @@ def test_invalid_options(csv_file, options, message):
         load_file(csv_file, (), **options)
 
 
-@pytest.mark.parametrize(
-    ("odd", "late"),
-    [("red", False), ("007", True), ("True", False), ("1,5", False), ("1_0", False)],
-)
-def test_a_column_of_texts_keeps_them_wherever_they_begin(tmp_path, odd, late):
-    cells = ["1.50", "2", "30"] * (50_000 if late else 40)
-    cells.insert(len(cells) - 1 if late else 1, odd)
+@pytest.mark.parametrize(("odd", "place"), [("True", 1), ("1_0", 1), ("007", 150_000)])
+def test_a_column_of_texts_keeps_them_wherever_they_begin(tmp_path, odd, place):
+    cells = ["1.50", "2", "30"] * (place // 3 + 40)
+    cells.insert(place, odd)
     path = tmp_path / "photos.csv"
     path.write_text("size;sea\n" + "".join(f"{cell};1\n" for cell in cells))
-    if odd == "1,5":
-        with pytest.raises(ValueError, match="written in different ways"):
-            load_file(path, 1)
-        return
     data = load_file(path, 1)
     values = data.categories[0]
     assert [values[int(code)] for code in data.X.ravel()] == cells

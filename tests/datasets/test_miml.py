@@ -33,17 +33,10 @@ def path(tmp_path):
     return tmp_path / "photos.mat"
 
 
-def assert_bags_equal(bags, expected):
-    assert len(bags) == len(expected)
-    for bag, other in zip(bags, expected, strict=True):
-        assert bag.dtype == np.float64
-        np.testing.assert_array_equal(bag, other)
-
-
 @pytest.mark.parametrize("compress", [False, True])
 def test_bags_and_targets(path, compress):
     data = load_miml(matlab(path, compress=compress))
-    assert_bags_equal(data.bags, BAGS)
+    np.testing.assert_equal(data.bags, BAGS)
     np.testing.assert_array_equal(data.Y, INDICATORS)
     assert data.Y.dtype == np.int64
     assert all(array.flags.c_contiguous for array in (data.Y, *data.bags))
@@ -68,7 +61,8 @@ def test_bags_and_targets(path, compress):
 )
 def test_equivalent_forms(path, changes):
     data = load_miml(matlab(path, **changes))
-    assert_bags_equal(data.bags, BAGS)
+    assert {bag.dtype for bag in data.bags} == {np.dtype(float)}
+    np.testing.assert_equal(data.bags, BAGS)
     np.testing.assert_array_equal(data.Y, INDICATORS)
     named = "class_name" not in changes or changes["class_name"] is not None
     assert data.label_names == (("sea", "sun") if named else ("0", "1"))
@@ -86,16 +80,11 @@ PARTS = {
 def test_train_and_test_are_joined(path, nest):
     savemat(path, nest(PARTS))
     data = load_miml(path)
-    assert_bags_equal(data.bags, BAGS)
+    np.testing.assert_equal(data.bags, BAGS)
     np.testing.assert_array_equal(data.Y, INDICATORS)
-    for change, message in (
-        ({"test_target": TARGETS[:1, 2:]}, "the same labels"),
-        ({"test_bags": cell([np.ones((1, 5))])}, "instances of the same width"),
-        ({"test_target": np.ones((2, 3))}, "test_target must be"),
-    ):
-        savemat(path, nest(PARTS | change))
-        with pytest.raises(ValueError, match=f"photos.mat: .*{message}"):
-            load_miml(path)
+    savemat(path, nest(PARTS | {"test_target": TARGETS[:1, 2:]}))
+    with pytest.raises(ValueError, match=r"photos.mat: .*the same labels"):
+        load_miml(path)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +156,7 @@ BAG = array(1, (1, 1), b"bags", array(6, (2, 2), b"", numbers([1, 3, 2, 4])))
 def test_files_made_by_hand(path):
     path.write_bytes(file_of(BAG, array(6, (2, 1), b"targets", numbers([1, -1]))))
     data = load_miml(path)
-    assert_bags_equal(data.bags, BAGS[:1])
+    np.testing.assert_equal(data.bags, BAGS[:1])
     np.testing.assert_array_equal(data.Y, [[1, 0]])
 
 

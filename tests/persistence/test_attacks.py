@@ -14,7 +14,7 @@ import zipfile
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.ensemble import GradientBoostingClassifier, IsolationForest, RandomForestClassifier
+from sklearn import ensemble
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
@@ -121,9 +121,7 @@ def test_no_member_is_fitted_while_a_model_is_loaded(neighbours, tmp_path, thing
 def test_vectorizers_neither_read_files_nor_run_without_end(tmp_path, vectorizer, name, value):
     text = make_pipeline(vectorizer, LogisticRegression()).fit(TEXTS, [0, 1, 1, 0] * 10)
     save_model(text, tmp_path / "x.model")
-    np.testing.assert_array_equal(
-        load_model(tmp_path / "x.model").predict(TEXTS), text.predict(TEXTS)
-    )
+    assert load_model(tmp_path / "x.model").predict(TEXTS).tolist() == text.predict(TEXTS).tolist()
 
     def change(root):
         step = own(root)["steps"]["content"][0]["content"][1]
@@ -212,19 +210,25 @@ def test_types_are_created_by_their_own_loaders_only(path, loader, module, name)
     assert f"{module}.{name}" in load_error(rewrite(path, change))
 
 
-UNCHECKED = [
-    SVC(), GradientBoostingClassifier(n_estimators=2), KNeighborsClassifier(algorithm="brute"),
-    KNeighborsClassifier(), IsolationForest(n_estimators=2),
+# Classes of other packages, and those with unchecked compiled code.
+UNTRUSTED = [
+    (odd_classifiers.Counting(), "odd_classifiers.Counting"), (SVC(), "SVC"),
+    (ensemble.HistGradientBoostingClassifier(max_iter=2), "TreePredictor"),
+    (ensemble.GradientBoostingClassifier(n_estimators=2), "GradientBoostingClassifier"),
+    (KNeighborsClassifier(algorithm="brute"), "KNeighborsClassifier"),
+    (KNeighborsClassifier(), "KNeighborsClassifier"),
+    (ensemble.IsolationForest(n_estimators=2), "IsolationForest"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("classifier", UNCHECKED)
-def test_classes_with_unchecked_compiled_code_are_not_trusted(tmp_path, classifier):
+@pytest.mark.parametrize(("classifier", "name"), UNTRUSTED)
+def test_further_types_are_trusted_by_name(tmp_path, classifier, name):
     model = classifier.fit(X, Y[:, 0])
-    with pytest.raises(UntrustedTypesError, match=type(model).__name__) as caught:
+    with pytest.raises(UntrustedTypesError, match=f"{name}.*has not been saved") as caught:
         save_model(model, tmp_path / "x.model")
+    assert not (tmp_path / "x.model").exists()
     save_model(model, tmp_path / "x.model", trusted=caught.value.types)
-    assert type(model).__name__ in load_error(tmp_path / "x.model")
+    assert name in load_error(tmp_path / "x.model")
     saved = load_model(tmp_path / "x.model", trusted=caught.value.types)
     np.testing.assert_array_equal(saved.predict(X), model.predict(X))
 
@@ -238,8 +242,8 @@ def npy(array):
     return buffer.getvalue()
 
 
-def forged_csr(**parts):
-    """A CSR matrix of 40 rows and 2 columns as a file, with some parts exchanged."""
+def forged_csr(path, **parts):
+    """Write a CSR matrix of 40 rows and 2 columns, with some parts exchanged, into a model file."""
     whole = sparse.csr_array(Y)
     valid = {
         "indices": whole.indices, "indptr": whole.indptr, "data": whole.data,
@@ -247,7 +251,8 @@ def forged_csr(**parts):
     }  # fmt: skip
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **{**valid, **parts})
-    return buffer.getvalue()
+    name = next(each for each in model_forgeries.read_parts(path)[1] if each.endswith(".npz"))
+    return rewrite(path, files={name: buffer.getvalue()})
 
 
 N_CELLS = sparse.csr_array(Y).nnz
@@ -270,27 +275,28 @@ FAR = np.r_[0, 10**8, np.zeros(39)].astype(np.int32)
     ],
 )  # fmt: skip
 def test_sparse_arrays_are_checked_in_full(neighbours, parts):
-    names = model_forgeries.read_parts(neighbours)[1]
-    name = next(name for name in names if name.endswith(".npz"))
-    load_error(rewrite(neighbours, files={name: forged_csr(**parts)}))
+    load_error(forged_csr(neighbours, **parts))
+
+
+STATE = ("content", "content")
 
 
 @pytest.mark.parametrize(("keys", "value"), [
-    *((["__reduce__", "args", "content", 2], value) for value in ("100000000", "-1")),
-    (["__reduce__", "args", "content", 0], "-1"), (["content", "content", "max_depth"], "1"),
-    *((["content", "content", "node_count"], value) for value in ("1000000000", "0")),
+    *((["tree_", "__reduce__", "args", "content", 2], value) for value in ("100000000", "-1")),
+    (["tree_", "__reduce__", "args", "content", 0], "-1"), (["tree_", *STATE, "max_depth"], "1"),
+    *((["tree_", *STATE, "node_count"], value) for value in ("1000000000", "0")),
+    (["random_state", *STATE, "state", "content", "pos"], "-99"),
 ])  # fmt: skip
-def test_sizes_of_trees_are_checked(tmp_path, keys, value):
-    tree = DecisionTreeClassifier(max_depth=4).fit(X, (X[:, 0] * X[:, 1] > 0).astype(int))
-    save_model(tree, tmp_path / "x.model")
+def test_sizes_of_trees_and_positions_of_random_generators_are_checked(tmp_path, keys, value):
+    tree = DecisionTreeClassifier(max_depth=4, random_state=np.random.RandomState(0))
+    save_model(tree.fit(X, (X[:, 0] * X[:, 1] > 0).astype(int)), tmp_path / "x.model")
 
     def change(root):
-        node = own(root)["tree_"]
-        for key in keys:
-            node = node[key]
+        node = functools.reduce(operator.getitem, keys, own(root))
         node["content"] = value
 
-    assert "a decision tree" in load_error(rewrite(tmp_path / "x.model", change))
+    expected = {"tree_": "a decision tree", "random_state": "random generator"}[keys[0]]
+    assert expected in load_error(rewrite(tmp_path / "x.model", change))
 
 
 def forged_tree(**fields):
@@ -305,7 +311,7 @@ def forged_tree(**fields):
 
 
 def forest_of(tree):
-    forest = RandomForestClassifier(2).fit(X, Y[:, 0])
+    forest = ensemble.RandomForestClassifier(2).fit(X, Y[:, 0])
     forest.estimators_[1] = tree
     return forest
 
@@ -321,24 +327,13 @@ def with_attribute(model, **attributes):
     forest_of(forged_tree(right_child=-5)),
     *(forest_of(forged_tree(feature=feature)) for feature in (6, -1)),
     with_attribute(DecisionTreeClassifier(), n_features_in_=5),
-    with_attribute(RandomForestClassifier(2), n_features_in_=5),
+    with_attribute(ensemble.RandomForestClassifier(2), n_features_in_=5),
     with_attribute(LogisticRegression(), tree_=forged_tree(left_child=10**6).tree_),
 ])  # fmt: skip
 def test_trees_with_indices_out_of_range_are_errors(path, model):
     manifest, _ = model_forgeries.read_parts(path)
     model_forgeries.write_parts(path, manifest, model_forgeries.members_of(model))
     assert "tree" in load_error(path)
-
-
-def test_positions_of_random_generators(tmp_path):
-    random = np.random.RandomState(0)
-    save_model(LogisticRegression(random_state=random).fit(X, Y[:, 0]), tmp_path / "x.model")
-
-    def change(root):
-        state = own(root)["random_state"]["content"]["content"]["state"]
-        state["content"]["pos"]["content"] = "-99"
-
-    assert "random generator" in load_error(rewrite(tmp_path / "x.model", change))
 
 
 class Trap:
@@ -355,11 +350,6 @@ def test_no_pickle_is_read(path, tmp_path, monkeypatch):
     with pytest.raises(ModelFileError, match="allow_pickle=False"):
         load_model(rewrite(path, files=dict.fromkeys(names, trap)))
     assert not (tmp_path / "trace").exists()
-
-
-@pytest.mark.parametrize("name", ["../../../etc/passwd", "/etc/passwd", "..\\x.npy", "no.npy", 7])
-def test_files_outside_of_the_archive_are_not_read(path, name):
-    load_error(rewrite(path, lambda root: own(root)["coef_"].update(file=name)))
 
 
 # Memory and time
@@ -390,10 +380,9 @@ def test_sparse_bombs_are_counted_when_unpacked(neighbours):
     zeros = np.zeros(2**22, dtype=np.int8)  # 4 MiB, four times as much as indices
     indptr = np.full(41, len(zeros), dtype=np.int32)
     indptr[0] = 0
-    bomb = forged_csr(data=zeros, indices=zeros.astype(np.int32), indptr=indptr)
-    name = next(n for n in model_forgeries.read_parts(neighbours)[1] if n.endswith(".npz"))
+    bomb = forged_csr(neighbours, data=zeros, indices=zeros.astype(np.int32), indptr=indptr)
     with pytest.raises(ModelFileError, match="max_bytes"):
-        load_model(rewrite(neighbours, files={name: bomb}), max_bytes=10**7)
+        load_model(bomb, max_bytes=10**7)
 
 
 def test_nested_references_are_counted(path):
@@ -428,8 +417,10 @@ def test_unsupported_compression_is_an_error(path, kind):
     lambda root: root | {"protocol": 0}, lambda root: put(root, "x", {"__id__": root["__id__"]}),
     *(lambda root, text=text: put(root, "x", {**node_of("x"), "content": text})
       for text in ("[" * 100_000, "[1, 2]", '{"a": 1}', "1" * 10_000)),
+    *(lambda root, name=name: own(root)["coef_"].update(file=name)
+      for name in ("../../../etc/passwd", "/etc/passwd", "..\\x.npy", "no.npy", 7)),
 ])  # fmt: skip
-def test_damaged_descriptions_are_an_error(path, change):
+def test_damaged_descriptions_and_files_outside_of_the_archive_are_errors(path, change):
     load_error(rewrite(path, change))
 
 

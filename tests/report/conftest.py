@@ -138,10 +138,6 @@ RECORDS = {
         **SMALL, "criteria": CRITERIA, "paper_sets": (29,),
         "failed": [("yeast", name, fold) for name in published.ALGORITHMS for fold in (0, 1)],
     },
-    "own algorithms": {
-        "algorithms": ("chains", "trees", "neighbours"), "paper_sets": (),
-        "own_sets": tuple(f"own {n}" for n in range(7)), "criteria": TWO, "repeats": 1,
-    },
     "hostile names": {
         "algorithms": (HOSTILE, "LPW", "_under", "$m$"),
         "paper_sets": (6, 8, 9, 11, 29),

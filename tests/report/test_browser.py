@@ -15,45 +15,42 @@ def opened(browser, page_of, request):
     return browser
 
 
-# Sorts every table by every column, twice, and returns the column each time.
+# Clicks twice on the head of every column, and returns the cells before and after each.
 SORT = """
-return Array.from(document.querySelectorAll("table[data-sortable]"), (table) => {
-  const heads = Array.from(table.tHead.rows[table.tHead.rows.length - 1].cells);
-  return heads.map((head, column) => {
-    const read = () => Array.from(table.tBodies[0].rows, (row) => {
-      const cell = row.cells[column];
-      const text = cell.textContent.trim();
-      if (!cell.classList.contains("number") || ["", "–"].includes(text)) return text;
-      return text.startsWith("<") ? 0 : Math.min(1e300, Number(
-        text.replaceAll(",", "").replace("−", "-").replace("∞", "Infinity")));
-    });
-    const before = read();
-    const passes = [1, 2].map(() => {
-      head.querySelector("button").click();
-      return [head.getAttribute("aria-sort"), read(),
-              heads.filter((h) => h.getAttribute("aria-sort") !== "none").length];
-    });
-    return [table.id, before, passes];
-  });
-}).flat()
+const heads = document.querySelectorAll("table[data-sortable] thead tr:last-child > *");
+return Array.from(heads, (head) => {
+  const cells = () => Array.from(head.closest("table").tBodies[0].rows,
+    (row) => row.cells[head.cellIndex].textContent.trim());
+  const click = () => {
+    head.querySelector("button").click();
+    const sorted = head.parentNode.querySelectorAll("[aria-sort]:not([aria-sort=none])");
+    return [Array.from(sorted, (each) => each.ariaSort), cells()];
+  };
+  return [cells(), click(), click()];
+})
 """
 
 
+def key_of(text):
+    """Return a number, or a text."""
+    try:
+        return float(text.replace(",", "").replace("−", "-").replace("∞", "inf"))
+    except ValueError:
+        return 0.0 if text.startswith("<0.") else text
+
+
 def test_every_table_sorts_both_ways(opened):
-    columns = opened.execute_script(SORT)
-    tables = {name for name, *_ in columns}
-    assert "rows-results" in tables
     numeric = 0
-    for name, before, passes in columns:
-        assert [(state, n) for state, _, n in passes] == [("ascending", 1), ("descending", 1)]
-        up, down = (values for _, values, _ in passes)
-        assert sorted(map(str, up)) == sorted(map(str, down)) == sorted(map(str, before))
+    for before, *passes in opened.execute_script(SORT):
+        assert [state for state, _ in passes] == [["ascending"], ["descending"]]
+        up, down = ([key_of(cell) for cell in cells] for _, cells in passes)
+        assert sorted(map(str, up)) == sorted(str(key_of(cell)) for cell in before)
         present = [value for value in up if value not in ("", "–")]
         n = len(present)
-        assert up[:n] == present == down[:n][::-1], f"{name}: missing values must be last"
-        if present and all(isinstance(value, int | float) for value in present):
+        assert up[:n] == present == down[:n][::-1], "missing values must be last"
+        if all(isinstance(value, float) for value in present):
             assert present == sorted(present)
-            numeric += 1
+            numeric += n > 0
     assert numeric > 10
     assert opened.get_log("browser") == []
 
@@ -77,29 +74,21 @@ def test_the_filter_keeps_rows_with_all_words(browser, page_of):
     box.send_keys(" nowhere")
     assert rows() == []
     assert place.find_element(By.CLASS_NAME, "empty").is_displayed()
-    box.clear()
-    box.send_keys("y")
-    assert len(rows()) > 1
 
 
 def test_names_of_sets_stay_visible_when_a_table_is_scrolled(browser, page_of):
     show(browser, page_of("paper"), width=400)
-    hidden = browser.execute_script("""
+    shown = browser.execute_script("""
       const place = document.querySelector("#table-results .scroll");
       place.scrollIntoView({ behavior: "instant" });
-      const cells = Array.from(place.querySelectorAll("tr > :first-child"));
-      const hidden = [];
-      for (let left = 20; left <= 200; left += 10) {
-        place.scrollLeft = left;
-        for (const cell of cells) {
-          const box = cell.getBoundingClientRect();
-          const top = document.elementFromPoint(box.left + 15, box.top + box.height / 2);
-          if (!cell.contains(top)) hidden.push([left, cell.textContent]);
-        }
-      }
-      return cells.length > 10 ? hidden : "too few cells"
+      place.scrollLeft = 100;
+      return Array.from(place.querySelectorAll("tr > :first-child"), (cell) => {
+        const box = cell.getBoundingClientRect();
+        return cell.contains(document.elementFromPoint(box.left + 15, box.top + box.height / 2));
+      });
     """)
-    assert hidden == []
+    assert len(shown) > 10
+    assert all(shown)
 
 
 def test_narrow_screens_show_all_figures_and_do_not_scroll_sideways(opened):

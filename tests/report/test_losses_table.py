@@ -120,13 +120,15 @@ def test_unknown_metrics_and_controls_are_refused(wide, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_the_command_writes_tables_and_figures(wide, tmp_path, capsys):
+def test_the_command_writes_tables_figures_and_json(wide, tmp_path, capsys):
     out = tmp_path / "out"
     words = ["compare", str(wide), "--out", str(out), "--alpha", "0.2", "--control", "C"]
-    assert main(words) == 0
+    assert main([*words, "--json", str(tmp_path / "c.json")]) == 0
     printed = capsys.readouterr().out
     assert "C has the best average rank in loss." in printed
-    assert "0.2" in printed
+    found = json.loads((tmp_path / "c.json").read_text(), parse_constant=pytest.fail)
+    assert found["report"] == str(out / "report.html")
+    assert (found["alpha"], found["verdicts"][0]["best"]) == (0.2, "C")
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "Times" not in page
     assert "3 algorithms, 6 sets, 1 metric, 1 fold; level of significance 0.2." in page
@@ -140,15 +142,6 @@ def test_the_command_writes_tables_and_figures(wide, tmp_path, capsys):
     assert {"over-sets-loss.svg", "triangle-loss.pdf", "folds-loss.svg"} <= figures
     assert main(["compare", str(wide), "--greater-is-better", "f1"]) == 2
     assert "there is no metric 'f1'" in capsys.readouterr().err
-
-
-def test_the_command_writes_json(tmp_path, capsys):
-    out, file = str(tmp_path / "out"), tmp_path / "losses.csv"
-    file.write_text(WIDE)
-    assert main(["compare", str(file), "--out", out, "--json", "-"]) == 0
-    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    assert found["report"] == str(tmp_path / "out" / "report.html")
-    assert (found["alpha"], found["verdicts"][0]["best"]) == (0.05, "C")
 
 
 @pytest.mark.parametrize(("metric", "column", "is_score"), [

@@ -91,15 +91,12 @@ def test_tests_of_the_paper_with_other_losses(make, summary_of):
     beside = summarise(record).paper_tests
     assert set(beside["better here"]) == {"", "LPW"}
     assert summary_of("four sets").paper_tests.empty
-    assert summary_of("own algorithms").paper_tests.empty
+    assert summary_of("six sets").paper_tests.empty
 
 
 def test_published_and_measured(make, summary_of):
-    means, printed, summary = (
-        values_of(make("paper")).mean(),
-        published.losses(),
-        summary_of("paper"),
-    )
+    means, summary = values_of(make("paper")).mean(), summary_of("paper")
+    printed = published.losses()
     numbers, names = summary.sets["number"], dict(summary.metrics["name"])
     for row in summary.published.itertuples():
         expected = printed.loc[(int(numbers[row.set]), names[row.metric]), row.algorithm]
@@ -151,14 +148,6 @@ def test_level_and_control_change_the_verdicts(make):
     assert "level of significance 0.05" in strict.extent
 
 
-def test_significant_differences(summary_of):
-    summary = summary_of("own algorithms")
-    assert summary.lead.startswith("neighbours has the best average rank in Hamming loss and ")
-    (text,) = set(summary.verdicts["significant at 0.1"])
-    assert text == "trees better than chains; neighbours better than chains and trees"
-    assert summary.notes == ()
-
-
 def test_few_sets_are_compared_by_means(make, summary_of):
     summary = summary_of("four sets")
     means = make("four sets").results.groupby(["criterion", "algorithm"])["value"].mean()
@@ -190,10 +179,7 @@ def test_an_algorithm_without_results_is_left_out(make, status):
 
 def test_what_is_missing_is_noted(summary_of):
     summary = summary_of("paper")
-    assert (
-        "Hamming loss: left out of ranks and tests, because results are missing: flags and ours."
-        in summary.notes
-    )
+    assert any("because results are missing: flags and ours" in note for note in summary.notes)
     assert "3 tasks failed; the next run of the study tries again." in summary.notes
     assert len(summary.failures) == 3
     to_come = summary_of("sets to come")

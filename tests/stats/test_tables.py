@@ -60,7 +60,6 @@ def test_invalid_tables_are_refused(function, losses, message):
         GOOD.to_numpy(), GOOD.to_numpy().tolist(), GOOD.astype("Float64"),
         GOOD.reset_index(drop=True), GOOD.to_numpy(dtype=object),
     ],
-    ids=["array", "lists", "nullable", "frame", "objects"],
 )  # fmt: skip
 def test_results_do_not_depend_on_the_container(function, given):
     before = pd.DataFrame(given).copy()

@@ -138,10 +138,9 @@ def test_moved_and_absent_files_are_no_change(filed):
     for name in ("one", "two"):
         (filed / f"{name}.csv").rename(filed / "elsewhere" / f"{name}.csv")
     pd.testing.assert_frame_equal(run_study(study, out), read_study(out).results)
-    (filed / "study.toml").write_text(
-        (filed / "study.toml").read_text().replace('file = "', 'file = "elsewhere/')
-    )
-    plan = plan_study(load_study(filed / "study.toml"), out)
+    file = filed / "study.toml"
+    file.write_text(file.read_text().replace('file = "', 'file = "elsewhere/'))
+    plan = plan_study(load_study(file), out)
     assert plan.code_changes == plan.changes == ()
 
 

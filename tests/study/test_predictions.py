@@ -11,15 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 import odd_classifiers
-from pairmend.study import (
-    CRITERIA,
-    FailedTasksWarning,
-    Study,
-    check_study,
-    plan_study,
-    read_study,
-    run_study,
-)
+import pairmend
+from pairmend.study import CRITERIA, FailedTasksWarning, Study, plan_study, read_study, run_study
 from pairmend.study.execution import folds_of
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -127,9 +120,9 @@ def test_a_check_fits_50_rows_of_each_set(sets, tmp_path):
     }
     X, Y = sets["one"]
     study = Study({"large": (np.tile(X, (3, 1)), np.tile(Y, (3, 1))), **sets}, algorithms)
-    errors = check_study(study).set_index(["set", "algorithm"]).error
+    errors = pairmend.study.check_study(study).set_index(["set", "algorithm"]).error
     assert len(errors) == 6
     assert "shape (50, 3)" in errors["large", "A"]
     assert "fails on purpose" in errors["two", "B"]
     good = Study(sets, {"A": odd_classifiers.Frequent()})
-    assert check_study(good).empty
+    assert pairmend.study.check_study(good).empty

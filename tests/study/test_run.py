@@ -16,14 +16,7 @@ from sklearn.svm import LinearSVC
 import odd_classifiers
 from pairmend import CorrectedPairwiseClassifier
 from pairmend.metrics import LOSSES
-from pairmend.study import (
-    Criterion,
-    FailedTasksWarning,
-    Study,
-    plan_study,
-    read_study,
-    run_study,
-)
+from pairmend.study import Criterion, FailedTasksWarning, Study, plan_study, read_study, run_study
 from pairmend.study.execution import seed_of
 
 pytestmark = pytest.mark.usefixtures("in_process")
