@@ -74,7 +74,6 @@ GROUPS: dict[str, dict[str, list[str]]] = {
     "datasets": {
         "Datasets by name": [
             "load",
-            "fetch",
             "catalogue",
         ],
         "Generated data": [

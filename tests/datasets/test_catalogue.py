@@ -1,4 +1,4 @@
-"""The catalogue, and the sets that `load` and `fetch` find by name."""
+"""The catalogue, and the sets that `load` finds by name."""
 
 import csv
 import hashlib
@@ -14,7 +14,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from pairmend.datasets import MultiInstanceData, catalogue, characteristics, fetch, load
+from pairmend.datasets import MultiInstanceData, catalogue, characteristics, load
 from pairmend.datasets.named_sets import find_entry, is_available
 
 ENTRIES = list(catalogue().values())
@@ -58,9 +58,8 @@ def test_names_in_any_case():
     ],
 )
 def test_unknown_names(name, message):
-    for function in (load, fetch):
-        with pytest.raises(ValueError, match=message):
-            function(name)
+    with pytest.raises(ValueError, match=message):
+        load(name)
 
 
 # Where files are searched
@@ -190,14 +189,14 @@ def test_files_are_downloaded_once(mirror, tmp_path, capfd):
     (mirror / "toy.xml").unlink()
     assert load("toy", tmp_path / "mine").Y.shape == (3, 1)
     put(mirror)
-    paths = fetch("toy")
-    assert paths == tuple(tmp_path / "cache/toyfiles" / name for name in TEXTS)
+    data = load("toy")
+    assert data.source == tuple(tmp_path / "cache/toyfiles" / name for name in TEXTS)
+    assert [path.read_bytes() for path in data.source] == [ARFF, XML]
     put(mirror, toy_arff=b"other", toy_xml=b"other")
-    assert fetch("toy") == paths
-    assert [path.read_bytes() for path in paths] == [ARFF, XML]
-    put(mirror)
-    paths[0].write_bytes(b"spoilt")
-    assert fetch("toy")[0].read_bytes() == ARFF
+    assert load("toy").source == data.source
+    data.source[0].write_bytes(b"spoilt")
+    with pytest.raises(ValueError, match="toy.arff is not the file of the set .* Remove it"):
+        load("toy")
     assert capfd.readouterr() == ("", "")
 
 
@@ -207,11 +206,11 @@ def test_broken_downloads_are_errors(mirror, tmp_path, content, message):
     if content is None:
         (mirror / "toy.arff").unlink()
     with pytest.raises(OSError, match=f"cannot fetch .*toy.arff: .*{message}.*PAIRMEND_DATA"):
-        fetch("toy")
+        load("toy")
     folder = tmp_path / "cache/toyfiles"
     assert not folder.is_dir() or list(folder.iterdir()) == []
     put(mirror)
-    assert fetch("toy")[0].read_bytes() == ARFF
+    assert load("toy").source[0].read_bytes() == ARFF
 
 
 def test_without_network_or_pooch(toy, tmp_path, monkeypatch):
@@ -222,14 +221,13 @@ def test_without_network_or_pooch(toy, tmp_path, monkeypatch):
         load("toy", download=False)
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(ImportError, match=r"toy.arff.*pip install pooch"):
-        fetch("toy")
+        load("toy")
     monkeypatch.delenv("PAIRMEND_CACHE")
     with pytest.raises(ImportError, match=r"toy.arff.*pip install pooch"):
-        fetch("toy")
+        load("toy")
     monkeypatch.setenv("PAIRMEND_CACHE", str(tmp_path / "cache"))
     put(tmp_path / "cache/toyfiles")  # files in the cache need no pooch
     assert len(load("toy").Y) == 3
-    assert fetch("simplehc") == ()
 
 
 @pytest.mark.skipif(not find_spec("river"), reason="needs pip install 'pairmend[data]'")

@@ -201,7 +201,8 @@ def check_indicators(Y: TargetLike) -> BoolArray:
     if indicators.dtype.kind == "f":
         assert_all_finite(indicators, input_name="y")
     if indicators.dtype == object:  # pandas' nullable numbers, too
-        valid = np.vectorize(_is_indicator, otypes=[bool])(indicators)
+        numbers = bool | int | float | np.number | np.bool_
+        valid = np.vectorize(lambda cell: isinstance(cell, numbers) and cell in (0, 1))(indicators)
     else:
         valid = np.asarray((indicators == 0) | (indicators == 1))
     if not np.all(valid):
@@ -214,10 +215,6 @@ def check_indicators(Y: TargetLike) -> BoolArray:
             "label indicators, pass a 1-D y."
         )
     return np.asarray(indicators == 1)
-
-
-def _is_indicator(cell: Any) -> bool:
-    return isinstance(cell, bool | int | float | np.number | np.bool_) and cell in (0, 1)
 
 
 def _as_array(y: TargetLike) -> np.ndarray[Any, Any]:

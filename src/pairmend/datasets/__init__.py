@@ -6,7 +6,7 @@ from pairmend.datasets.data import MultiLabelData, one_hot
 from pairmend.datasets.files import load_file, save_file
 from pairmend.datasets.generated import make_shapes
 from pairmend.datasets.limits import ReadLimitError, ReadLimits, ReadWarning
-from pairmend.datasets.named_sets import catalogue, fetch, load
+from pairmend.datasets.named_sets import catalogue, load
 
 __all__ = [
     "BagEmbedding",
@@ -18,7 +18,6 @@ __all__ = [
     "catalogue",
     "characteristics",
     "describe",
-    "fetch",
     "load",
     "load_file",
     "load_miml",

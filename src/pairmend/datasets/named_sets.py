@@ -169,9 +169,12 @@ def load(
     1. the user's own folder, `data_dir` or that of the environment variable PAIRMEND_DATA, and
        its sub-folder named after the set. A file there whose SHA-256 is not that of the catalogue
        is an error. Read files of your own with `load_file`;
-    2. the cache, see `fetch`;
+    2. the cache: the folder of the environment variable PAIRMEND_CACHE, or else
+       ``~/.cache/pairmend``; each set has a sub-folder;
     3. for yeast and flare2, the wheel of river if it is installed;
-    4. the network: the file is downloaded, checked and stored in the cache.
+    4. the network: the file is downloaded by pooch, and stored in the cache if its SHA-256 is that
+       of the catalogue. PAIRMEND_MIRROR is an address to use in place of
+       https://raw.githubusercontent.com.
 
     Parameters
     ----------
@@ -198,7 +201,8 @@ def load(
     ValueError
         For an unknown name, a set without a public copy, or another file in the user's folder.
     OSError
-        If the files are not found, and cannot or must not be downloaded.
+        If the files are not found, and cannot or must not be downloaded. The message names the
+        files and the folder to copy them to by hand.
 
     Examples
     --------
@@ -250,7 +254,8 @@ def is_available(name: str, data_dir: str | Path | None = None) -> bool:
 
 def _find_files(entry: CatalogueEntry, data_dir: str | Path | None) -> list[Path | None]:
     """Return the path of each file in the user's folder or the cache, checked."""
-    _check_public(entry)
+    if entry.status == "not found":
+        raise ValueError(f"{entry.name}: {entry.notes}")
     folders, found = [cache_folder() / entry.folder], []
     if named := data_dir or os.environ.get("PAIRMEND_DATA"):
         own = Path(named).expanduser()
@@ -270,46 +275,6 @@ def _find_files(entry: CatalogueEntry, data_dir: str | Path | None) -> list[Path
             )
         found.append(path)
     return found
-
-
-def _check_public(entry: CatalogueEntry) -> None:
-    if entry.status == "not found":
-        raise ValueError(f"{entry.name}: {entry.notes}")
-
-
-def fetch(name: str) -> tuple[Path, ...]:
-    """Download the files of a set that are not in the cache yet.
-
-    Needs pooch. A file is stored only if its SHA-256 is that of
-    the catalogue. The cache is the folder of the environment variable PAIRMEND_CACHE, or else
-    ``~/.cache/pairmend``; each set has a sub-folder. PAIRMEND_MIRROR is an address to use in place
-    of https://raw.githubusercontent.com.
-
-    Parameters
-    ----------
-    name : str
-        Name of the set.
-
-    Returns
-    -------
-    tuple of Path
-        The files, in the order of the catalogue.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be downloaded or has another SHA-256. The message names the files and
-        the folder to copy them to by hand.
-
-    Examples
-    --------
-    >>> from pairmend.datasets import fetch
-    >>> fetch("simplehc")  # a generated set has no files
-    ()
-    """
-    entry = find_entry(name)
-    _check_public(entry)
-    return tuple(_fetch_file(entry, file) for file in entry.files)
 
 
 def _fetch_file(entry: CatalogueEntry, file: str) -> Path:

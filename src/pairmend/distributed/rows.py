@@ -169,17 +169,18 @@ def as_task(value: Any) -> Any:
     return delayed(value, pure=False, traverse=False)
 
 
-def in_a_tree(parts: Sequence[Any], combine: Callable[[list[Any]], Any] | None = None) -> Any:
-    """Combine delayed parts, a few at a time; None adds them by their method `plus`."""
-    left, combine = list(parts), combine or _add_up
+def add_up(parts: list[Any]) -> Any:
+    """Add parts by their method `plus`."""
+    return reduce(lambda total, part: total.plus(part), parts)
+
+
+def in_a_tree(parts: Sequence[Any], combine: Callable[[list[Any]], Any] = add_up) -> Any:
+    """Combine delayed parts, a few at a time."""
+    left = list(parts)
     while len(left) > 1:
         groups = (left[start : start + FAN_IN] for start in range(0, len(left), FAN_IN))
         left = [delayed(combine)(group) for group in groups]
     return left[0]
-
-
-def _add_up(parts: list[Any]) -> Any:
-    return reduce(lambda total, part: total.plus(part), parts)
 
 
 def _read_target(

@@ -7,7 +7,7 @@ requires from 1.9 on only, is not needed.
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -183,15 +183,10 @@ def days_of(value: Any) -> float:
     return float(np.datetime64(value, "us").astype(np.int64) / DAY)
 
 
-def _seconds_of_day(value: time) -> float:
-    return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
-
-
 _READERS: list[tuple[Any, Callable[[Any], float], str]] = [
     ((bool, np.bool_), float, "booleans"),
     ((bool, int, float, Decimal, np.number, np.bool_), float, "numbers"),
     ((date, np.datetime64), days_of, "dates"),
     (timedelta, timedelta.total_seconds, "numbers"),
-    (time, _seconds_of_day, "numbers"),
 ]
 """Types of cells, the function that converts a cell, and the column's `holds`."""

@@ -266,7 +266,9 @@ class ChosenBase:
         """Choose calibrations and weights; return stacked out-of-fold probabilities of all rows."""
         self.models[FOREST].set_params(n_jobs=rows.n_jobs)
         self.models[KERNEL].set_params(**self._kernel_parameters(rows))
-        proba = {name: self._proba(self.models[name], rows) for name in (FOREST, KERNEL)}
+        # Without splits of the user's own, these are fitted only once.
+        fit = rows.fit_once if self.fits_once else rows.on_host().out_of_fold
+        proba = {name: fit(self.models[name]) for name in (FOREST, KERNEL)}
         best = self._choose_penalty(rows, proba)
         self.linear = clone(self.linear).set_params(C=best)
         self.models[LINEAR] = rows.fit_on_all(PerLabelClassifier(self.linear))
@@ -295,13 +297,6 @@ class ChosenBase:
                 models[name] = rows.on_host().fit_on_all(models[name])
         used = {name: each for name, each in self.calibrations.items() if name in models}
         return StackedBase(models, self.weights, used)
-
-    def _proba(self, model: Any, rows: BaseRows) -> Any:
-        """Return the probabilities of all rows by a classifier that is not fitted on them.
-
-        Without splits of the user's own, it is fitted only once.
-        """
-        return rows.fit_once(model) if self.fits_once else rows.on_host().out_of_fold(model)
 
     def _kernel_parameters(self, rows: BaseRows) -> dict[str, float]:
         """Return the parameters of the kernel ridge regression, chosen on some rows."""

@@ -138,7 +138,8 @@ class ThresholdedClassifier(MultiLabelClassifier):
             Fitted classifier.
         """
         X, target, params, row_weights = self._check_fit_input(X, y, fit_params)
-        seeded = self._seeded_estimator()
+        seed = new_seed(check_random_state(self.random_state))
+        seeded = seed_estimator(self.estimator, seed)
         if not target.multilabel:  # the classifier itself handles rows of weight 0
             model = seeded.fit(X, target.as_given(np.arange(len(target.Y))), **params)
             return self._set_fitted(X, target, estimator_=model, threshold_=None, _method="")
@@ -206,10 +207,6 @@ class ThresholdedClassifier(MultiLabelClassifier):
             Scores of labels, or of 1-D classes.
         """
         return self._scores(self._check_predict(X), "decision_function")
-
-    def _seeded_estimator(self) -> Any:
-        """Return a clone of the classifier, which is seeded where it has no seed."""
-        return seed_estimator(self.estimator, new_seed(check_random_state(self.random_state)))
 
     def _fit_threshold(
         self, scores: FloatArray, target: Target, tested: IntArray, row_weights: FloatArray
