@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -143,7 +143,6 @@ SENTENCES = [f"the {w} and the {v} number{i}" for i, w in enumerate(WORDS) for v
         ([date(2024, 1, 1), datetime(2024, 1, 2, 3)], "date"),
         (["2024-01-01", "2024-12-31T10:00"], "date"),
         ([timedelta(hours=1), timedelta(days=2)], "number"),
-        ([time(10, 30), time(11)], "number"),
         (SENTENCES, "text"),
         (SENTENCES[:5] * 100, "category"),
         (["\u22125", "7"], "category"),

@@ -1,11 +1,9 @@
 """``pairmend datasets list | describe | convert``."""
 
 import argparse
-import html
 from dataclasses import asdict
 from typing import Any
 
-from pairmend._utils.text import one_line
 from pairmend.cli.inputs import read_labelled, size_of
 from pairmend.cli.output import show_status, show_table, show_text
 from pairmend.datasets import catalogue, save_file
@@ -36,11 +34,6 @@ def describe(options: argparse.Namespace) -> dict[str, Any]:
         frame = frames[title].rename_axis(frames[title].index.name or "name").reset_index()
         found[title] = frame.to_dict("records")
         show_table(title, found[title][:MAX_SHOWN])
-    if options.out is not None:
-        title = html.escape(one_line(data.name))
-        tables = (frame.to_html(max_rows=MAX_SHOWN, max_cols=30) for frame in frames.values())
-        head = f'<!DOCTYPE html>\n<meta charset="utf-8"><title>{title}</title>\n<h1>{title}</h1>'
-        options.out.write_text("\n".join([head, *tables]), encoding="utf-8")
     return found
 
 

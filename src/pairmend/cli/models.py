@@ -6,13 +6,13 @@ import sys
 import warnings
 from dataclasses import asdict, replace
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from pairmend._utils.classifiers import predicted_labels, predicted_scores
 from pairmend._utils.files import replaced, written
+from pairmend._utils.optional import require
 from pairmend._utils.progress import messages_to
 from pairmend.cli import inputs
 from pairmend.cli.methods import DEFAULT, make_classifier
@@ -29,7 +29,7 @@ MOST_ROWS = 1000
 
 def fit(options: argparse.Namespace) -> dict[str, Any]:
     """Fit a classifier to a file and save a model file."""
-    import_module("skops")  # before the fit, which may take long
+    require("a model file", "skops")  # before the fit, which may take long
     inputs.check_output(options.model, options.data)
     data, X, columns = inputs.read_training(options)
     method, is_frame = options.method or DEFAULT, hasattr(X, "columns")
@@ -58,10 +58,8 @@ def predict(options: argparse.Namespace) -> None:
     import pandas as pd
 
     out = options.out
-    if out != STANDARD and re.search(r"\.csv(\.gz|\.bz2|\.xz)?$|\.parquet$", out.name) is None:
-        raise ValueError(f"cannot write {out}: expected .csv, .csv.gz, .parquet, or -")
-    if is_parquet := out.suffix == ".parquet":
-        import_module("pyarrow")  # before the predictions, which may take long
+    if out != STANDARD and re.search(r"\.csv(\.gz|\.bz2|\.xz)?$", out.name) is None:
+        raise ValueError(f"cannot write {out}: expected .csv, .csv.gz or -")
     inputs.check_output(out, options.model, options.data)
     model = inputs.read_model(options)
     data, columns = inputs.read_rows(options, model, options.keep or ())
@@ -82,7 +80,7 @@ def predict(options: argparse.Namespace) -> None:
         as_csv(sys.stdout.buffer, mode="wb")
         return
     with replaced(out) as temporary:
-        (partial(frame.to_parquet, index=False) if is_parquet else as_csv)(temporary)
+        as_csv(temporary)
     show_status(f"wrote {out}: {inputs.size_of(data)}")
 
 

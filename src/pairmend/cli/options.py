@@ -95,7 +95,7 @@ COMMANDS = {
     "studies.report": "FOLDER --metrics --algorithms --alpha --control --out --accept-changes",
     "studies.compare": "FILE --greater-is-better --alpha --control --out",
     "datasets.list_sets": "",
-    "datasets.describe": f"{DATA} {LABELS} --out",
+    "datasets.describe": f"{DATA} {LABELS}",
     "datasets.convert": f"{DATA} OUT {LABELS} --out-xml",
 }
 """Options of each command, by the path of its function below `pairmend.cli`.

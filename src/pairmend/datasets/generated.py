@@ -8,7 +8,7 @@ synthetic multi-label datasets", Electronic Notes in Theoretical Computer Scienc
 import numpy as np
 from sklearn.utils import check_random_state
 
-from pairmend._utils.typing import BoolArray, FloatArray
+from pairmend._utils.typing import FloatArray
 from pairmend.datasets.data import MultiLabelData
 
 RandomState = np.random.RandomState
@@ -93,8 +93,10 @@ def make_shapes(
     home = np.sort(np.arange(n_samples) % n_labels)
     rng.shuffle(home)
     points = centres[home] + radii[home, None] * _draw(shape, n_samples, n_relevant, rng)
-    inside = (_is_inside(shape, points - c, r) for c, r in zip(centres, radii, strict=True))
-    Y = np.column_stack(list(inside))
+    # The radius of a cube is half its edge.
+    order = np.inf if shape == "cube" else 2
+    distances = np.linalg.norm(points[:, np.newaxis] - centres, ord=order, axis=2)
+    Y = distances <= radii
     # A point on the border may lie a rounding error outside of its shape.
     Y[np.arange(n_samples), home] = True
     irrelevant = rng.uniform(-1, 1, size=(n_samples, n_irrelevant))
@@ -125,10 +127,3 @@ def _draw(shape: str, n_points: int, n_dims: int, rng: RandomState) -> FloatArra
         left = np.maximum(left - points[:, step] ** 2, 0)
     order = rng.random_sample((n_points, n_dims)).argsort(axis=1)
     return np.take_along_axis(points, order, axis=1)
-
-
-def _is_inside(shape: str, offsets: FloatArray, radius: float) -> BoolArray:
-    """Return which offsets from the centre lie in the shape; radii are half the edges of cubes."""
-    if shape == "cube":
-        return np.abs(offsets).max(axis=1) <= radius
-    return np.einsum("nd,nd->n", offsets, offsets) <= radius**2

@@ -334,10 +334,6 @@ def _load_packaged(entry: CatalogueEntry) -> MultiLabelData | None:
     return MultiLabelData(X, Y, tuple(features), tuple(labels), categories, entry.name, (path,))
 
 
-def _without_identifier(data: MultiLabelData) -> MultiLabelData:
-    return drop_features(data, data.feature_names[:1])
-
-
 def _embedded(data: MultiInstanceData) -> MultiLabelData:
     # The paper leaves out labels with fewer rows; its d of 33 less 13 labels gives 20 components.
     rows = data.embed(n_components=20)
@@ -350,7 +346,7 @@ _PREPARATIONS: dict[str, Callable[[Any], MultiLabelData]] = {
     "flags": one_hot,
     "flare1": partial(one_hot, values="occurring"),
     "flare2": partial(one_hot, values="occurring"),
-    "genbase": _without_identifier,
+    "genbase": lambda data: drop_features(data, data.feature_names[:1]),  # an identifier
     "haloarcula": _embedded,
     "mimlimg": MultiInstanceData.flatten,
 }

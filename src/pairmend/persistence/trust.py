@@ -24,6 +24,9 @@ ROOMS = (
 """Modules and packages of the library whose classes model files may hold: estimators and parts of
 them, of which only attributes are set when an object is created."""
 
+FUNCTIONS: dict[str, Any] = {function.__name__: function for function in REFERENCES.values()}
+"""The functions that fitted classifiers refer to."""
+
 OURS = "pairmend"
 """Stands in a file in place of the module of a class of the library: a file names classes only, so
 that it can be loaded after a module was renamed or moved."""
@@ -126,7 +129,7 @@ def is_trusted(loader: str, name: str) -> bool:
             is_scalar = isinstance(found, type) and issubclass(found, np.generic)
             return is_scalar and np.dtype(found).kind in "biufcSUmM"
         case "FunctionNode" if module == OURS:
-            return attribute in _functions()
+            return attribute in FUNCTIONS
         case "FunctionNode" if module.startswith(("numpy", "scipy.special")):
             return isinstance(getattr(sys.modules.get(module), attribute, None), np.ufunc)
     return False
@@ -150,11 +153,6 @@ def class_of(name: str) -> type | None:
     in_python = str(source.__file__).endswith(".py")
     is_own = isinstance(found, type) and found.__module__ == module
     return found if in_python and is_own else None
-
-
-def _functions() -> dict[str, Any]:
-    """Return the functions that fitted classifiers refer to."""
-    return {function.__name__: function for function in REFERENCES.values()}
 
 
 @cache
@@ -181,7 +179,7 @@ def _imported(name: str) -> Any:
         is_own = isinstance(found, type) and found.__module__ == path and name[0] != "_"
         if is_own and path.split(".")[1] in ROOMS:
             return found
-    return _functions().get(name)
+    return FUNCTIONS.get(name)
 
 
 def full_name(name: str) -> str:

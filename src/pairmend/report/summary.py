@@ -232,10 +232,9 @@ def _stacked(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _algorithms(given: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    classes = [_text(about.get("class", "")) for about in given.values()]
-    parameters = [_pairs(about.get("params")) for about in given.values()]
+    rows = [(_text(each.get("class", "")), _pairs(each.get("params"))) for each in given.values()]
     index = pd.Index(list(given), name="algorithm")
-    return pd.DataFrame({"class": classes, "parameters": parameters}, index)
+    return pd.DataFrame(rows, index, ["class", "parameters"])
 
 
 def _verdicts(summary: Summary, losses: Mapping[str, Losses]) -> pd.DataFrame:
