@@ -60,8 +60,8 @@ def test_a_module_whose_requirement_is_not_installed(monkeypatch):
     for name in [name for name in sys.modules if name.startswith("pairmend.distributed")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr(pairmend, "distributed", raising=False)
-    monkeypatch.setitem(sys.modules, "dask.array", None)
-    message = r"pairmend.distributed needs .*pip install 'dask\[array,dataframe\]'"
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    message = r"pairmend.distributed needs .*pip install 'dask\[array,dataframe,distributed\]'"
     assert "distributed" not in dict(inspect.getmembers(pairmend))
     with pytest.raises(AttributeError, match=message):
         _ = pairmend.distributed

@@ -66,7 +66,9 @@ class _DistanceNeighbourhood(BaseEstimator, ABC):
         self._check_rows(count_rows(X))
         self.transform_ = None if self.transform is None else clone(self.transform).fit(X, y)
         rows = X if self.transform_ is None else self.transform_.transform(X)
-        self._encoder = _frame_encoder(rows)
+        self._encoder = getattr(rows, "encoder", None)  # of an EncodedFrame
+        if arrays.is_frame(rows):
+            self._encoder = FrameEncoder().fit(rows)
         numbers, categories = self._split(rows)
         if self._encoder is None and _functions(numbers) is np:
             # A transformer decides on the form of its output.
@@ -374,14 +376,6 @@ def _functions(points: Matrix) -> Any:
     """Return the functions of the array API for points; numpy itself for those on the CPU."""
     namespace = arrays.foreign_namespace(points)
     return np if namespace is None else namespace.xp
-
-
-def _frame_encoder(rows: MatrixLike) -> FrameEncoder | None:
-    """Return the encoder of a frame; None if rows are an array."""
-    if isinstance(rows, arrays.EncodedFrame):
-        encoder: FrameEncoder = rows.encoder
-        return encoder
-    return FrameEncoder().fit(rows) if arrays.is_frame(rows) else None
 
 
 def _mean_and_divisor(

@@ -146,7 +146,7 @@ def test_default_objects_follow_the_conventions_of_parameters(name):
     again = clone(clf).set_params(**deep)
     assert_same_outputs(outputs(again.fit(X, y), X), default, "set by set_params")
     for parameter, value in {"estimator__n_subspaces": 1, "neighbourhood__beta": 9.0}.items():
-        if parameter in deep:
+        if parameter in deep or parameter.startswith("estimator"):
             search = GridSearchCV(clf, {parameter: [value]}, cv=2).fit(X, y)
             assert search.best_estimator_.get_params()[parameter] == value
             searched = outputs(search.best_estimator_, X)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -162,6 +163,17 @@ def test_predictions_do_not_depend_on_further_columns_or_the_format(run, photos,
     found = pd.read_csv("p.csv", dtype={"id": str})
     assert found.pop("id").tolist() == fewer["id"]
     pd.testing.assert_frame_equal(found, expected)
+
+
+def test_standard_output(run, photos, model):
+    words = ("predict", model, "photos.csv", "--out", "-", "--keep", "id")
+    ran = run(*words)
+    assert ran.out.splitlines()[0] == "id,sea,sun,sand"
+    assert len(ran.out.splitlines()) == N_ROWS + 1
+    # and through a pipe
+    command = [sys.executable, "-m", "pairmend", *words]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert done.stdout.decode().splitlines() == ran.out.splitlines()
 
 
 def tagged(photos, seed, separator, name="genres"):
@@ -332,4 +344,4 @@ def test_missing_packages_are_named(run, photos, model, monkeypatch, package, wo
         monkeypatch.setitem(sys.modules, name, None)
     ran = run(*words)
     assert ran.status == 2
-    assert package in ran.err
+    assert f"pip install {package}" in ran.err

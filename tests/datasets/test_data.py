@@ -168,6 +168,7 @@ def test_sparse_features():
     assert characteristics(unnamed(zeros, [[1]]))["X_density"] == 1 / 4
     raw = sparse.csr_array((np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2])), shape=(1, 4))
     assert characteristics(unnamed(raw, [[1]]))["X_density"] == 1 / 4
+    assert raw.nnz == 2  # the input is not modified
 
 
 def test_characteristics_of_edges():

@@ -21,6 +21,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.feature_selection import SelectKBest
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.model_selection import GridSearchCV
@@ -181,6 +182,7 @@ FOREIGN = [
     (ensemble.BaggingClassifier(DecisionTreeClassifier(max_depth=2), 2), X),
     (ensemble.VotingClassifier([("a", GaussianNB()), ("b", RidgeClassifier())]), X),
     (ensemble.StackingClassifier([("a", GaussianNB()), ("b", RidgeClassifier())], cv=2), X),
+    (FrozenEstimator(GaussianNB().fit(X, Y[:, 0])), X),
     (GridSearchCV(LogisticRegression(), {"C": [1, 2]}, cv=2), X),
     (MultiOutputClassifier(GaussianNB()), X),
     (ClassifierChain(LogisticRegression()), X),

@@ -230,6 +230,7 @@ def test_frames_and_dicts_have_the_same_explanation(folder):
         assert {label.name for label in one.labels} <= {*LABELS}
         assert any(label.contributions for label in one.labels)
         assert (one.labels, one.similar) == (other.labels, other.similar)
-        assert all(one.similar)
+    with pytest.raises(ValueError, match="missing: "):
+        saved.explain(dicts[:1], background=[{"size": 1.0}])
     # The file has the numbers of the rows that it holds, and no others.
     assert not hasattr(saved.estimator, "validation_indices_")

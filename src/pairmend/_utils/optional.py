@@ -8,5 +8,5 @@ def require(purpose: str, *packages: str) -> None:
     if absent := [name for name in packages if find_spec(name) is None]:
         listed = " ".join(absent).replace("_", "-")
         raise ImportError(
-            f"{purpose} needs what is not installed: pip install {listed}", name=absent[0]
+            f"{purpose} needs packages that are not installed: pip install {listed}", name=absent[0]
         )

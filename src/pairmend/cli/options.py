@@ -61,7 +61,7 @@ OPTIONS = {
     "--rerun NAME ...": "compute these sets, algorithms and metrics again",
     "--row N ...": "numbers of rows, from 0 on (default with --html or --json: all)",
     "--seed N": "seed of random numbers (default: that of the study, or 0)",
-    "--separator TEXT": "text between the tags (default: the most frequent of ; | , /)",
+    "--separator TEXT": "text between the tags (default: the only one of ; | , / in the column)",
     "--sets NAME ...": "only these sets, of the study or the catalogue",
     "--sha256 HEX": "refuse a model file with another SHA-256 than 'fit' printed",
     "--sheet NAME": "sheet of a workbook (default: the only one with cells)",
@@ -111,7 +111,7 @@ SUMMARIES = {
     "studies.report": "write the report of a study",
     "studies.compare": "compare algorithms by a file of losses, without a study",
     "datasets.list_sets": "list the sets of the catalogue; with --json, all that is known of them",
-    "datasets.describe": "describe a file: characteristics, labels, pairs",
+    "datasets.describe": "describe a file: characteristics, labels, labels per row",
     "datasets.convert": "convert a file to another format",
 }
 

@@ -16,7 +16,7 @@ def characteristics(data: MultiLabelData) -> dict[str, int | float]:
     Parameters
     ----------
     data : MultiLabelData
-        The set. Arrays need no names: ``MultiLabelData(X, Y, (), (), {}, "photos", ())``.
+        The set.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def characteristics(data: MultiLabelData) -> dict[str, int | float]:
         "AVsc": float(_row_concurrence(labels, imbalance).mean()),
         "label_sets": n_sets,
         "TCS": math.log(complexity) if complexity else -math.inf,
-        "X_density": X.count_nonzero() / max(1, n_rows * n_features) if is_sparse else 1.0,
+        "X_density": X.copy().count_nonzero() / max(1, n_rows * n_features) if is_sparse else 1.0,
         "missing": int(np.isnan(X.data if is_sparse else X).sum()),
     }
 

@@ -95,8 +95,8 @@ def make_shapes(
     points = centres[home] + radii[home, None] * _draw(shape, n_samples, n_relevant, rng)
     # The radius of a cube is half its edge.
     order = np.inf if shape == "cube" else 2
-    distances = np.linalg.norm(points[:, np.newaxis] - centres, ord=order, axis=2)
-    Y = distances <= radii
+    distances = [np.linalg.norm(points - centre, ord=order, axis=1) for centre in centres]
+    Y = np.column_stack(distances) <= radii
     # A point on the border may lie a rounding error outside of its shape.
     Y[np.arange(n_samples), home] = True
     irrelevant = rng.uniform(-1, 1, size=(n_samples, n_irrelevant))

@@ -203,12 +203,10 @@ _BLOCK = 2**22
 _SAMPLE = 2**12
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Encodings by byte order mark; that of UTF-32 begins with that of UTF-16."""
+"""Encodings by byte order mark."""
 
 
 def open_text(

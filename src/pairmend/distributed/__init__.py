@@ -10,7 +10,8 @@ try:
     import distributed  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        "pairmend.distributed needs what is not installed: pip install 'dask[array,dataframe]'"
+        "pairmend.distributed needs packages that are not installed: "
+        "pip install 'dask[array,dataframe,distributed]'"
     ) from error
 
 from pairmend.distributed.estimators import fit, predict, predict_proba

@@ -172,7 +172,7 @@ def _read_objects(name: Any, cells: list[Any]) -> Column:
     raise ValueError(
         f"Column {name!r} holds values of type {' and '.join(names)}; expected numbers, strings, "
         "dates or durations. Convert it, for categories by X[name].astype(str), for numbers by "
-        "pandas.to_numeric(X[name], errors='coerce'), or leave it out: X.drop(columns=[...])."
+        "pandas.to_numeric(X[name]), or leave it out: X.drop(columns=[...])."
     )
 
 

@@ -62,8 +62,8 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
 
     Columns without any value, and columns of strings that differ in nearly every row, are left
     out with a :class:`ColumnWarning`; another one names values among numbers or dates that are
-    neither, and dates in other formats, which are strings. So are numbers in other notations, with
-    decimal commas, separators of thousands, a currency or per cent. Missing values are NaN.
+    neither, and dates such as 31.12.2024, which are strings. So are numbers in other notations,
+    with decimal commas, separators of thousands, a currency or per cent. Missing values are NaN.
 
     A fitted encoder holds the categories that it distinguishes and the words that it counts, and
     no other values of the columns.

@@ -265,7 +265,7 @@ def iso_date(text: str) -> float:
 
 
 def _is_date(text: str) -> bool:
-    """Return whether a text is a date in ISO 8601 with hyphens."""
+    """Return whether a text is a date in ISO 8601 with hyphens: without, it may be a number."""
     try:
         return _ISO_DATE.match(text) is not None and np.isfinite(iso_date(text))
     except ValueError:

@@ -174,14 +174,13 @@ class _Explainer:
             model = model if model.calibrations else next(iter(model.estimators.values()))
         names = names_of(X, self.request.names)
         each = [take_rows(X, slice(k, k + 1)) for k in range(count_rows(X))]
+        background = self.request.background
+        if background is not None:
+            background = background_rows(encode(check_features(classifier, background)))
+        elif (stored := getattr(classifier, "_background_rows", None)) is not None:
+            scaled, scaler = stored
+            background = scaler.inverse_transform(scaled)
         if (found := linear_evidence(model, base_rows, names)) is None:
-            background = None
-            if self.request.background is not None:
-                given_rows = check_features(classifier, self.request.background)
-                background = background_rows(encode(given_rows))
-            elif (stored := getattr(classifier, "_background_rows", None)) is not None:
-                scaled, scaler = stored
-                background = scaler.inverse_transform(scaled)
             given = encode, classifier._base_proba, background, names
             found = [Row(row, *given).evidence(n_explained) for row in each]
         values = (values_of(row, names)[0] for row in each)

@@ -480,6 +480,8 @@ class CorrectedPairwiseClassifier(explaining.ExplainMixin, LocallyCorrected, Pai
 
     def _explain(self, X: MatrixLike, request: explaining.Request) -> list[Explanation]:
         self._check_namespace(X, "explain")
+        if request.background is not None:
+            raise ValueError("pairwise classifiers list no contributions: leave background out")
         X = self._check_predict(X)
         size = 8 * len(self.classes_) ** 2 + 4 * len(self._row_weights)
         explained: list[Explanation] = []

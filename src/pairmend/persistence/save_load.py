@@ -29,6 +29,7 @@ import pairmend
 from pairmend._utils.arrays import frame_columns, is_frame, with_numpy_arrays
 from pairmend._utils.defaults import MAX_MODEL_BYTES
 from pairmend._utils.files import replaced
+from pairmend._utils.optional import require
 from pairmend.frames.columns import column_kinds
 from pairmend.persistence import audit, trust
 from pairmend.persistence.rows import KINDS
@@ -121,6 +122,7 @@ def save_model(
     >>> bool((saved.estimator.predict_proba(X) == clf.predict_proba(X)).all())
     True
     """
+    require("a model file", "skops")
     from skops import io
 
     check_is_fitted(model)
@@ -186,7 +188,7 @@ def _kinds_of(model: Any, X: Any, feature_names: Sequence[str]) -> Sequence[str]
 def pack(content: bytes, *, updates: bool = False) -> bytes:
     """Return an archive of skops in the form of model files.
 
-    It holds numbers of the rows that it holds, and what ``partial_fit`` needs with `updates` only.
+    It holds the row numbers of stored rows only, and with `updates` what ``partial_fit`` needs.
     """
     packed, files = BytesIO(), set[str]()
     with ZipFile(BytesIO(content)) as old, ZipFile(packed, "w", ZIP_DEFLATED) as new:
@@ -375,6 +377,7 @@ def _texts(part: Any) -> tuple[str, ...]:
 
 def _load(path: str | Path, content: bytes, trusted: frozenset[str], max_bytes: int) -> Any:
     """Check the archive of a model file, and return the estimator."""
+    require("a model file", "skops")
     from skops import io
 
     try:

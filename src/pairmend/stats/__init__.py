@@ -17,7 +17,7 @@ on the rest of the package.
 try:
     import pandas  # noqa: F401  (for a message that says what to install)
 except ImportError as error:
-    raise ImportError("pairmend.stats needs what is not installed: pip install pandas") from error
+    raise ImportError("pairmend.stats needs pandas: pip install pandas") from error
 
 from pairmend.stats.adjustment import adjust
 from pairmend.stats.bayesian import bayesian_signed_rank, corrected_t_test, signed_rank_posterior

@@ -284,7 +284,7 @@ def run_study(
 
     Each finished task is written to ``study.sqlite`` in the output folder at once. An interrupted
     study continues when it is run again with the same folder; failed tasks are tried again. Needs
-    pandas.
+    cloudpickle, filelock and pandas.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def run_study(
         A Dask cluster to use instead of local processes, with its own number of workers: the
         address of its scheduler, or a client. Results do not depend on it. Sets are read here and
         sent to the workers, which need the same version of pairmend, but no files. Needs
-        Dask.
+        dask and distributed.
     accept_changes : bool, default=False
         Whether to continue although code, versions of packages or the files of finished sets
         differ from those of the results in the folder, which are kept.
