@@ -114,7 +114,7 @@ NO_INDICATOR = "must hold 0 and 1 only, but row ., column . is "
         (np.where(Y, "yes", "no"), NO_INDICATOR + r"'(yes|no)'.*\(y == 'yes'\).astype\(int\)"),
         (pd.DataFrame(Y).astype("Int64").mask(Y == 1), NO_INDICATOR + "<NA>"),
         ([["0", "1"], ["1", "1"]] * 30, NO_INDICATOR + "'0'"),
-        (np.where(Y == 1, np.nan, Y), "contains NaN"),
+        (np.where(Y == 1, np.nan, Y), "row 0, column 0 is nan"),
         (Y[:, :1], "one label only.*y.ravel()"),
         (Y[:, :0], r"shape \(60, 0\)"),
         (Y[:59], "inconsistent numbers of samples: .60, 59"),

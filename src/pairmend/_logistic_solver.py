@@ -273,8 +273,7 @@ class _Labels:
         self.namespace, self.is_single = namespace, is_single
         # Transposing a sparse matrix takes 10 µs, which adds up in products with small blocks.
         self.blocks = [(block, block.T) for block in blocks]
-        steps = map(self._for_steps, blocks)
-        self.step_blocks = [(block, block.T) for block in steps] if is_single else self.blocks
+        self.step_blocks = [(block, block.T) for block in map(self._for_steps, blocks)]
         places = _places(blocks)
         self.Y = [namespace.asarray(Y[rows]) for rows in places]
         self.weights = [namespace.asarray(weights[rows])[:, None] for rows in places]

@@ -199,7 +199,7 @@ def check_indicators(Y: TargetLike) -> BoolArray:
             "(n_samples, n_labels), of at least one label."
         )
     if indicators.dtype.kind == "f":
-        assert_all_finite(indicators, input_name="y")
+        assert_all_finite(indicators, input_name="y", allow_nan=True)
     if indicators.dtype == object:  # pandas' nullable numbers, too
         numbers = bool | int | float | np.number | np.bool_
         valid = np.vectorize(lambda cell: isinstance(cell, numbers) and cell in (0, 1))(indicators)
@@ -211,8 +211,8 @@ def check_indicators(Y: TargetLike) -> BoolArray:
             f"Unknown label type: y must hold 0 and 1 only, but row {row}, column {column} "
             f"is {indicators[row].tolist()[column]!r}. Compare with the value of a present label, "
             "such as (y == 'yes').astype(int) or (y > 0).astype(int), or use "
-            "sklearn.preprocessing.MultiLabelBinarizer for lists of labels. For classes instead of "
-            "label indicators, pass a 1-D y."
+            "sklearn.preprocessing.MultiLabelBinarizer for lists of labels; leave out rows whose "
+            "labels are not known. For classes instead of label indicators, pass a 1-D y."
         )
     return np.asarray(indicators == 1)
 

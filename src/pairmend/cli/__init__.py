@@ -2,8 +2,8 @@
 
 import sys
 from collections.abc import Sequence
+from pkgutil import resolve_name
 
-from pairmend.cli.methods import import_object
 from pairmend.cli.options import parse
 
 
@@ -15,7 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from pairmend.cli.output import output_of_command, write_json
 
         with output_of_command(options):
-            found = import_object(f"pairmend.cli.{options.path}")(options)
+            found = resolve_name(f"pairmend.cli.{options.path}")(options)
             write_json(options.json, found)
     except KeyboardInterrupt as interrupt:
         print(str(interrupt) or "stopped", file=sys.stderr)

@@ -1,9 +1,16 @@
 """Classifiers by the names that commands use, or by the path of a class."""
 
 import argparse
-from importlib import import_module
 from inspect import signature
+from pkgutil import resolve_name
+from pydoc import locate
 from typing import Any
+
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+
+from pairmend import ThresholdedClassifier
+from pairmend.base_classifiers import DenseScaler
 
 MODULES = ("pairwise", "baselines", "base_classifiers", "thresholds")
 """Modules of the library with classes that options name."""
@@ -11,16 +18,8 @@ DEFAULT = "MendedClassifier"
 """Name of the multi-label method that is used if none is chosen."""
 
 
-def import_object(path: str) -> Any:
-    """Return the object of a path such as ``pairmend.baselines.BinaryRelevance``."""
-    module, _, name = path.rpartition(".")
-    return getattr(import_module(module), name)
-
-
 def _find_class(name: str) -> Any:
     """Return the class of a name in the library, or of a path."""
-    from pydoc import locate  # the parser needs the names above only
-
     modules = ("pairmend", *(f"pairmend.{module}" for module in MODULES))
     for path in [name] if "." in name else [f"{module}.{name}" for module in modules]:
         if hasattr(found := locate(path), "fit"):
@@ -37,11 +36,6 @@ def make_classifier(options: argparse.Namespace, method: str, *, for_frames: boo
     For arrays, missing values are filled with means first. Frames are encoded by the classifier,
     or by a scaler before it, or before its base classifier, where that takes numbers only.
     """
-    from sklearn.impute import SimpleImputer  # the parser needs the names above only
-    from sklearn.pipeline import make_pipeline
-
-    from pairmend.base_classifiers import DenseScaler
-
     cls = _find_class(method)
     known = signature(cls).parameters
     params = {"estimator": options.estimator, "criterion": options.criterion}
@@ -62,8 +56,7 @@ def make_classifier(options: argparse.Namespace, method: str, *, for_frames: boo
     if for_frames and not ("estimator" in known and encodes):
         classifier = make_pipeline(DenseScaler(), classifier)
     if (threshold := _threshold(options)) is not None:
-        thresholded = import_object("pairmend.ThresholdedClassifier")
-        classifier = thresholded(classifier, threshold, random_state=options.seed or 0)
+        classifier = ThresholdedClassifier(classifier, threshold, random_state=options.seed or 0)
     if not for_frames:
         return make_pipeline(SimpleImputer(keep_empty_features=True), classifier)
     return classifier
@@ -78,7 +71,7 @@ def _threshold(options: argparse.Namespace) -> Any:
     for name in given:
         value = getattr(options, name)
         if name != "threshold":
-            return import_object(f"pairmend.thresholds.{name.title()}Control")(value)
+            return resolve_name(f"pairmend.thresholds.{name.title()}Control")(value)
         try:
             return float(value)
         except ValueError:

@@ -160,7 +160,10 @@ class Row:
 
         max_rows = max(MIN_ROWS, min(MAX_ROWS, MAX_ALL // n_explained))
         amounts, reference, full = shapley_values(log_odds, len(features), n_background, max_rows)
-        return Evidence(features, amounts, reference, full, about)
+        names, owner = np.unique(features, return_inverse=True)  # a word may occur twice
+        summed = np.zeros((len(names), len(reference)))
+        np.add.at(summed, owner, amounts)
+        return Evidence(names.tolist(), summed, reference, full, about)
 
     def _features(self) -> tuple[list[str], int, Rows, str] | None:
         """Return names of features, number of background rows, mixed rows, and what these are."""

@@ -222,6 +222,7 @@ def explain(
     for name, number in (("n_contributions", n_contributions), ("n_neighbors", n_neighbors)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
             raise ValueError(f"{name} must be a whole number of at least 0, got {number!r}.")
+    labels = [labels] if isinstance(labels, str) else labels
     rows, names, threshold = X, list(feature_names), None
     while not hasattr(estimator, "_explain"):
         if hasattr(estimator, "steps"):
