@@ -320,7 +320,7 @@ LAST_DIGITS = re.compile(r"(?<=0\.\d\d)\d+")  # of losses: they depend on the ma
 def test_the_commands_of_the_documentation_print_its_output(run, photos, monkeypatch):
     for name in ("photos.csv", "more.csv"):
         Path(name).write_bytes((DOCS / "photos.csv").read_bytes())
-    Path("new.csv").write_text("place,hour,blue,name\ncoast,14,0.9,beach.jpg\n")
+    Path("new.csv").write_text("id,place,hour,blue\np200,coast,14,0.9\n")
     page = (DOCS / "command_line.md").read_text("utf-8")
     printed = ""
     for line in SESSION.search(page)[1].splitlines():
