@@ -10,9 +10,6 @@ from pairmend.datasets import catalogue, save_file
 from pairmend.datasets import describe as described
 from pairmend.datasets.named_sets import is_available
 
-MAX_SHOWN = 60
-"""Rows of a table that `describe` shows."""
-
 
 def list_sets(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Show the sets of the catalogue; return all that it has of them."""
@@ -33,7 +30,7 @@ def describe(options: argparse.Namespace) -> dict[str, Any]:
     for title in ("characteristics", "labels", "labels_per_row"):
         frame = frames[title].rename_axis(frames[title].index.name or "name").reset_index()
         found[title] = frame.to_dict("records")
-        show_table(title, found[title][:MAX_SHOWN])
+        show_table(title, found[title])
     return found
 
 
