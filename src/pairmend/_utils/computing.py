@@ -60,7 +60,7 @@ def pair_blocks(n_labels: int, n_rows: int, pair_size: int = 0) -> Iterator[slic
         start = stop
 
 
-WORTHWHILE_THREADS = 3e6
+WORTHWHILE_THREADS = 1e7
 """Nanoseconds of work from which on more than one thread is faster."""
 
 
