@@ -38,12 +38,7 @@ class MultilabelStratifiedKFold(KFold):
     first, each to the fold with the largest deficit of that label; ties go to the fold with the
     most free places.
 
-    There are two additions. Sizes of folds differ by at most one: a full fold gets no more rows.
-    And a gap, a fold without a label that has at least as many rows as there are folds, is filled
-    by exchanging rows of two folds, as long as that lowers the number of gaps. If no row has more
-    than one label, no gap is left. In general some gaps are unavoidable: three rows and three
-    labels, each on two of the rows, cannot be split in two without a gap. It is guaranteed that no
-    exchange of two rows would lower the number of gaps.
+    Other than there, sizes of folds differ by at most one: a full fold gets no more rows.
 
     Examples
     --------
@@ -67,7 +62,6 @@ class MultilabelStratifiedKFold(KFold):
         """Yield the masks of the folds; `split` of scikit-learn checks sizes, and calls it."""
         Y = check_indicators(y)
         fold_of = _assign_rows(Y, self.n_splits, check_random_state(self.random_state))
-        _fill_gaps(Y, fold_of, self.n_splits)
         return (fold_of == number for number in range(self.n_splits))
 
 
@@ -116,52 +110,6 @@ def _largest_deficits(
         owed[fold] -= unit
         places[fold] -= 1
     return np.array(chosen, dtype=np.int64)
-
-
-def _fill_gaps(Y: BoolArray, fold_of: IntArray, n_folds: int) -> None:
-    """Exchange rows of two folds, in place, while that lowers the number of gaps.
-
-    A gap is a fold without a label that has at least as many rows as there are folds.
-    """
-    has_enough = Y.sum(axis=0) >= n_folds
-    cells = Y[:, has_enough].astype(np.float32)
-    counts = np.array([cells[fold_of == fold].sum(axis=0) for fold in range(n_folds)])
-    improved = True
-    while improved:
-        improved = False
-        for fold, label in np.argwhere(counts == 0):
-            if counts[fold, label]:  # filled together with another gap
-                continue
-            incoming = np.flatnonzero(cells[:, label])
-            outgoing = np.flatnonzero(fold_of == fold)
-            change = _change_of_gaps(
-                cells[incoming], counts[fold_of[incoming]], cells[outgoing], counts[fold]
-            )
-            best_in, best_out = np.unravel_index(np.argmin(change), change.shape)
-            if change[best_in, best_out] >= 0:
-                continue
-            row_in, row_out = incoming[best_in], outgoing[best_out]
-            other = fold_of[row_in]
-            counts[fold] += cells[row_in] - cells[row_out]
-            counts[other] += cells[row_out] - cells[row_in]
-            fold_of[row_in], fold_of[row_out] = fold, other
-            improved = True
-
-
-def _change_of_gaps(
-    incoming: FloatArray, their_counts: FloatArray, outgoing: FloatArray, own_counts: FloatArray
-) -> FloatArray:
-    """Return by how much each exchange of rows changes the number of gaps, (a, b).
-
-    `incoming` (a, L) are rows of other folds, `their_counts` (a, L) the rows with each label in the
-    fold of each, `outgoing` (b, L) the rows of the fold, and `own_counts` its rows with each label.
-    """
-    own_then, theirs_then = own_counts + incoming, their_counts - incoming
-    before = (own_counts == 0).sum() + (their_counts == 0).sum(axis=1)
-    between = (own_then == 0).sum(axis=1) + (theirs_then == 0).sum(axis=1)
-    # The outgoing row leaves a gap where it is the last with the label, and may fill one.
-    opened_less_closed = (own_then == 1).astype(np.float32) - (theirs_then == 0)
-    return (between - before)[:, None] + opened_less_closed @ outgoing.T
 
 
 def given_split(split: tuple[Any, Any], n_rows: int) -> tuple[IntArray, IntArray]:
