@@ -18,7 +18,7 @@ ALLOWED_IMPORTS = {
     "naive_bayes": ["_utils", "frames", "kernels"],
     "neighbourhoods": ["_utils", "frames", "kernels"],
     "_logistic_solver": ["_utils"],
-    "model_selection": ["_utils"],
+    "model_selection": ["_utils", "frames"],
     "explanation": ["_utils", "frames", "kernels"],
     "base_classifiers": ["_logistic_solver", "_utils", "frames"],
     "forests": ["_utils", "base_classifiers"],

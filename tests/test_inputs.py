@@ -142,6 +142,8 @@ def test_errors_that_name_what_is_missing(kind, small_set):
     assert "training the pair of labels number 0 and 1 on" in caught.value.__notes__[0]
     with pytest.raises(TypeError, match="KNeighborsClassifier.* 'sample_weight'"):
         kind(KNeighborsClassifier()).fit(*small_set, sample_weight=np.ones(80))
+    with pytest.raises(ValueError, match=r"list of dicts; .* Pass pandas.DataFrame\(X\)"):
+        kind().fit(*small_set).predict([{"x0": 1.0}])
 
 
 class Fixed:

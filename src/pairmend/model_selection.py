@@ -15,6 +15,7 @@ from pairmend._utils.classifiers import PerLabelClassifier, label_scores, varyin
 from pairmend._utils.progress import run_calls
 from pairmend._utils.training import Target, check_indicators, take_params
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike, TargetLike
+from pairmend.frames.columns import hint_of_encoder
 
 __all__ = ["MultilabelStratifiedKFold"]
 
@@ -234,6 +235,6 @@ def _fit_and_score(
         if constant:
             note += f" In these, {len(constant)} label(s) have the same value in all rows: "
             note += f"{constant[:10]}. Use a classifier that accepts this, or remove these labels."
-        error.add_note(note)
+        error.add_note(f"{note} {hint_of_encoder(rows)}".strip())
         raise
     return label_scores(fitted, take_rows(X, test), method, len(target.classes))

@@ -187,6 +187,13 @@ def test_dates_in_other_formats_are_strings_with_a_warning(text):
         FrameEncoder(kinds={"x": "date"}).fit(pd.DataFrame({"x": [text]}))
 
 
+@pytest.mark.parametrize("text", ["26,6", "1.234,50", "10 €", "$12.50", "3 %"])
+def test_numbers_in_other_notations_are_strings_with_a_warning(text):
+    message = f"'x': its numbers, such as '{re.escape(text)}', are strings .*write them as 1234.5"
+    with pytest.warns(ColumnWarning, match=message):
+        assert encoded([text, "n/a", text]).columns_[0].kind == "category"
+
+
 @pytest.mark.parametrize(
     ("values", "kind", "message"),
     [

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
-from pairmend import MendedClassifier, ThresholdedClassifier
+from pairmend import MendedClassifier, PairwiseClassifier, ThresholdedClassifier
 from pairmend.model_selection import MultilabelStratifiedKFold
 from public_classifiers import rows
 
@@ -116,3 +116,11 @@ def test_notes_on_errors_of_folds_name_constant_labels(kind, rows, target, note)
     with pytest.raises(ValueError, match=".") as caught:
         kind(EachLabel(LogisticRegression()), cv=KFold(2)).fit(rows, target)
     assert re.search(note, caught.value.__notes__[0])
+
+
+@pytest.mark.parametrize("kind", [MendedClassifier, PairwiseClassifier])
+def test_notes_on_errors_of_frames_name_the_encoder(kind):
+    frame = pd.DataFrame(X).assign(place="coast")
+    with pytest.raises(ValueError, match="could not convert") as caught:
+        kind(LogisticRegression()).fit(frame.rename(columns=str), Y)
+    assert "needs an encoder: make_pipeline(pairmend.frames.Fr" in caught.value.__notes__[0]

@@ -447,6 +447,8 @@ def check_features(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
             "feature."
         )
     if isinstance(X, list | tuple):  # texts or tokens, not features
+        if isinstance(X[0], dict) and hasattr(estimator, "n_features_in_"):
+            raise ValueError("X is a list of dicts; expected a table. Pass pandas.DataFrame(X).")
         return X
     check_magnitude(X)
     return check_columns(estimator, X)

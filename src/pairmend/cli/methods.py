@@ -9,7 +9,6 @@ from typing import Any
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 
-from pairmend import ThresholdedClassifier
 from pairmend.base_classifiers import DenseScaler
 
 MODULES = ("pairwise", "baselines", "base_classifiers", "thresholds")
@@ -56,7 +55,8 @@ def make_classifier(options: argparse.Namespace, method: str, *, for_frames: boo
     if for_frames and not ("estimator" in known and encodes):
         classifier = make_pipeline(DenseScaler(), classifier)
     if (threshold := _threshold(options)) is not None:
-        classifier = ThresholdedClassifier(classifier, threshold, random_state=options.seed or 0)
+        thresholded = resolve_name("pairmend.ThresholdedClassifier")
+        classifier = thresholded(classifier, threshold, random_state=options.seed or 0)
     if not for_frames:
         return make_pipeline(SimpleImputer(keep_empty_features=True), classifier)
     return classifier

@@ -101,6 +101,18 @@ def column_kinds(X: Any) -> tuple[str, ...] | None:
     return tuple(_kind_of(X, place) for place in range(X.shape[1])) if is_frame(X) else None
 
 
+def hint_of_encoder(X: Any) -> str:
+    """Return a note on errors of classifiers of frames with columns that are not numbers."""
+    others = [kind for kind in column_kinds(X) or () if kind not in ("number", "boolean")]
+    return ENCODER_HINT if others else ""
+
+
+ENCODER_HINT = (
+    "X has columns that are not numbers. A classifier that takes numbers only needs an encoder: "
+    "make_pipeline(pairmend.frames.FrameEncoder(), classifier)."
+)
+
+
 def _kind_of(X: Any, position: int) -> str:
     try:
         column = read_column(X, position)

@@ -42,6 +42,7 @@ words, 1: the largest difference of a number that is divided by its range."""
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _CODE = re.compile(r"[+-]?0\d+", re.ASCII)
 _ISO_DATE = re.compile(r"\s*\d{4}-\d\d-\d\d")
+_OTHER_NUMBER = re.compile(r"\s*[-+]?(\d[\d.' ]*,\d+|\d[\d.,' ]*[€$£%]|[€$£] ?\d[\d.,]*)\s*")
 _OTHER_DATE = re.compile(r"\s*(\d\d?[-/.]\d\d?[-/.]\d{4}|\d{4}[-/.]\d\d?[-/.]\d\d?)( \d.*)?\s*")
 
 
@@ -333,12 +334,16 @@ def _kind_of(column: Column, counts: Counter[Any], texts: list[str]) -> tuple[st
             missing = quoted([text for text in counts if is_missing_text(text)], 3)
             rows = counted(n_rows - n_texts, "row")
             return kind, f"taken as missing {kind}s in {rows}: {missing}"
-        dates = [text for text in texts if _OTHER_DATE.fullmatch(text) and not _is_date(text)]
-        if 2 * sum(counts[text] for text in dates) > n_texts:
-            notes.append(
-                f"its dates, such as {dates[0]!r}, are strings, because they are not in ISO 8601; "
-                "convert them by pandas.to_datetime, or write them as 2024-12-31"
-            )
+        for things, likeness, remedy in (
+            ("dates", _OTHER_DATE, "pandas.to_datetime, or write them as 2024-12-31"),
+            ("numbers", _OTHER_NUMBER, "options of pandas.read_csv, or write them as 1234.5"),
+        ):
+            found = [text for text in texts if likeness.fullmatch(text) and not _is_date(text)]
+            if 2 * sum(counts[text] for text in found) > n_texts:
+                notes.append(
+                    f"its {things}, such as {found[0]!r}, are strings in this notation; convert "
+                    f"them by {remedy}"
+                )
         are_codes = any(_CODE.fullmatch(text.strip()) for text in texts)
         for things, is_thing in (("numbers", is_plain_number), ("dates", _is_date)):
             others = [text for text in texts if not is_thing(text)]

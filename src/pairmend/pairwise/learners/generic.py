@@ -15,6 +15,7 @@ from pairmend._utils.progress import iterate_calls, run_calls
 from pairmend._utils.sklearn_private import count_rows
 from pairmend._utils.training import take_params, unit_weight
 from pairmend._utils.typing import BoolArray, FloatArray, IntArray, MatrixLike
+from pairmend.frames.columns import hint_of_encoder
 from pairmend.frames.encoder import encoded_once
 from pairmend.kernels.pairs import LabelRows, pairs_of
 from pairmend.kernels.rrc import decide, fold_rounded
@@ -101,7 +102,8 @@ def _train(
         return clone(estimator).fit(take_rows(X, problem.rows), y, **params)
     except Exception as error:
         n_rows = np.bincount(problem.y, minlength=problem.n_classes).tolist()
-        error.add_note(f"while training {problem.name} on {n_rows} rows of its classes")
+        note = f"while training {problem.name} on {n_rows} rows of its classes. "
+        error.add_note((note + hint_of_encoder(X)).strip())
         raise
 
 
