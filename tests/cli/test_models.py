@@ -268,6 +268,7 @@ ERRORS = {
     "predict photos.model new.csv --out p.csv --sha256 0": "another model than expected",
     "evaluate photos.model few.csv": "no columns named 'sun', 'sand'",
     "evaluate photos.model new.csv --labels 3": "MODEL is fitted",
+    "evaluate photos.csv new.csv --labels 3": "not a model file of pairmend",
     "evaluate photos.csv --labels 3 --trust x": "are for a model file",
 }
 

@@ -99,10 +99,10 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
         if options.trust or options.sha256:
             raise ValueError("--trust and --sha256 are for a model file, but none is given")
         data, predicted, tests = _cross_validate(options)
-    elif given := [name for name in fitting if getattr(options, name[2:])]:
-        raise ValueError(f"{given[0]} is only for fitting, but MODEL is fitted")
     else:
         model = inputs.read_model(options)
+        if given := [name for name in fitting if getattr(options, name[2:])]:
+            raise ValueError(f"{given[0]} is only for fitting, but MODEL is fitted")
         data, _ = inputs.read_rows(options, model, labels=True)
         predicted, tests = {options.model.name: _predicted(model, data)}, [slice(None)]
     losses = {
