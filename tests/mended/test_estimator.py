@@ -145,6 +145,7 @@ def test_what_is_refused(small_set):
         (quick(), X[:3], "n_splits=5 greater than .* n_samples=3"),
         (quick(cv=[(np.arange(10), [11])]), X, "n_samples = 1 in the test parts"),
         (quick(criterion=f1_score), X, "make_scorer"),
+        (quick(criterion="f1"), X, "criterion make_scorer.f1_score.* label indicators: Target is"),
         (quick(criterion="micro"), X, "criterion='micro' is neither one of 'hamming'"),
         (MendedClassifier("automatic"), X, "'estimator' parameter of MendedClassifier must be"),
         (MendedClassifier(AlwaysNaN()), X, "AlwaysNaN must give .* with 32 values NaN"),

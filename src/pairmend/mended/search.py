@@ -336,7 +336,11 @@ class DecisionScorer:
         params = {} if weights is None else {"sample_weight": weights}
         params = params if takes_weights(self.metric) else {}
         predictor = _StoredPredictions(decisions, proba)
-        return -float(self.metric(predictor, fold, truth.astype(np.int64), **params))
+        try:
+            return -float(self.metric(predictor, fold, truth.astype(np.int64), **params))
+        except ValueError as error:
+            message = f"criterion {self.metric} cannot score label indicators: {error}"
+            raise ValueError(message) from error
 
 
 def takes_weights(scorer: Any) -> bool:
