@@ -102,13 +102,12 @@ class ValidationRows:
         found = {
             scaling.name: np.zeros((scaling.landmarks.shape[0], n_columns)) for scaling in scalings
         }
+        used = scalings if len(rows) else ()
+        places = {scaling.name: self.take(rows).nearest(scaling) for scaling in used}
         for chunk in row_chunks(len(rows), 64 * n_columns):
-            part = self.take(rows[chunk])
-            summands = part.summands(references)
-            for scaling in scalings:
-                cells = np.ones(len(part)), (part.nearest(scaling), np.arange(len(part)))
-                shape = scaling.landmarks.shape[0], len(part)
-                found[scaling.name] += sparse.csr_array(cells, shape=shape) @ summands
+            summands = self.take(rows[chunk]).summands(references)
+            for name, place in places.items():
+                np.add.at(found[name], place[chunk], summands)
         return found
 
     def nearest(self, scaling: Scaling) -> IntArray:
