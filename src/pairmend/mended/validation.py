@@ -102,8 +102,11 @@ class ValidationRows:
         found = {
             scaling.name: np.zeros((scaling.landmarks.shape[0], n_columns)) for scaling in scalings
         }
-        used = scalings if len(rows) else ()
-        places = {scaling.name: self.take(rows).nearest(scaling) for scaling in used}
+        places = {scaling.name: np.empty(len(rows), dtype=np.intp) for scaling in scalings}
+        for chunk in row_chunks(len(rows), 64 * self.Y.shape[1]):
+            part = self.take(rows[chunk])
+            for scaling in scalings:
+                places[scaling.name][chunk] = part.nearest(scaling)
         for chunk in row_chunks(len(rows), 64 * n_columns):
             summands = self.take(rows[chunk]).summands(references)
             for name, place in places.items():
