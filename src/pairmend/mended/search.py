@@ -160,6 +160,7 @@ def fit_corrector(
             owner, replace(neighbourhoods[name], own=own).of_labels(labels), searched, distance
         )
     by_label, stacked = _stack_corrections(at, neighbourhoods, total, search, drawn)
+    del neighbourhoods  # as are these, of which the corrections have what they need
     label_sets, sets = LabelSets.from_indicators(validation.Y, validation.weights)
     corrector = Corrector(by_label, label_sets, {"labels": 1.0})
     own_sets = OwnSets(sets[rows], drawn.weights, np.arange(len(rows)))
