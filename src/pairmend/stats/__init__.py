@@ -15,7 +15,7 @@ on the rest of the package.
 """
 
 try:
-    import pandas  # noqa: F401  (for a message that says what to install)
+    import pandas  # noqa: F401  (for a message with the command)
 except ImportError as error:
     raise ImportError("pairmend.stats needs pandas: pip install pandas") from error
 

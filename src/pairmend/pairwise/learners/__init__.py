@@ -18,6 +18,16 @@ class PairLearner(ABC):
     decisions: ClassVar[type[ValidationDecisions]] = ValidationDecisions
     """Class of the decisions on a validation set."""
 
+    decide: Callable[[Any, LabelRows, Callable[..., FloatArray]], FloatArray]
+    """Method of learners whose errors are corrected; `X`, `label_rows` and `reference` are given.
+
+    It returns the decisions for labels at the rows that have them, folded, (n_entries, L). There is
+    a row for each entry of `label_rows` and a column for each label: the probabilities that their
+    pair decides for the entry's label and for the column's label, as one number (see
+    :mod:`pairmend.kernels.rrc`). They are a function, `reference`, of the supports. The column of
+    the entry's own label holds an arbitrary number in [-1/2, 1/2].
+    """
+
     def __init__(self, estimator: Any, *, n_jobs: int | None, seed: int):
         self.estimator = estimator
         self.n_jobs = n_jobs
@@ -43,15 +53,3 @@ class PairLearner(ABC):
 
         A support is the probability of the pair's first label; 1/2 for a pair without rows.
         """
-
-    def decide(
-        self, X: MatrixLike, label_rows: LabelRows, reference: Callable[..., FloatArray]
-    ) -> FloatArray:
-        """Return the decisions for labels at the rows that have them, folded, (n_entries, L).
-
-        There is a row for each entry of `label_rows` and a column for each label: the probabilities
-        that their pair decides for the entry's label and for the column's label, as one number (see
-        :mod:`pairmend.kernels.rrc`). They are a function, `reference`, of the supports. The column
-        of the entry's own label holds an arbitrary number in [-1/2, 1/2].
-        """
-        raise NotImplementedError
